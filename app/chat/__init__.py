@@ -1,0 +1,1 @@
+"""Conversations: the transcript and where it is kept."""

@@ -1,0 +1,1 @@
+"""The native checkpoint: its schemes, manifest, reader and writer."""

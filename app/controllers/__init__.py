@@ -1,0 +1,1 @@
+"""QObjects: commands in, events out; the only place where threads meet Qt."""

@@ -1,0 +1,1 @@
+"""Community formats become native checkpoints, offline and strictly."""

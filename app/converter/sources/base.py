@@ -1,0 +1,85 @@
+"""What the pipeline asks of a source format.
+
+Canonical names are Hugging Face's without the leading `model.`: `embed_tokens`, `layers.3.self_attn.q_proj`,
+`layers.3.input_layernorm`, `norm`, `lm_head`. Row transforms of the format (rope un-permutation, fused
+projections) are undone by the source, on packed rows, so that nobody downstream knows of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.checkpoint.schemes import Linear, QuantScheme
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLinear:
+    """A weight matrix: read lazily, decoded exactly (`load_native`, when `native` is set) or densely.
+
+    `source_type` is the format's own word (`Q4_K`, `BF16`); `source_bytes` its size on disk.
+    `native` is the scheme that holds it bit for bit, None where there is none (then only `load_dense` works)
+    or where the source is itself dense. `load_dense` gives what the source's own library decodes to.
+    """
+
+    name: str
+    shape: tuple[int, int]
+    source_name: str
+    source_type: str
+    source_bytes: int
+    is_quantized: bool
+    native: QuantScheme | None
+    load_native: Callable[[], Linear]
+    load_dense: Callable[[], npt.NDArray[np.float32]]
+    load_raw: Callable[[], npt.NDArray[Any]] | None = None
+    load_bias: Callable[[], npt.NDArray[Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceVector:
+    """A small tensor kept dense: a norm weight. `load` gives it in its own float dtype."""
+
+    name: str
+    shape: tuple[int, ...]
+    source_name: str
+    source_bytes: int
+    load: Callable[[], npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePart:
+    """The tensors of one output file: `embed`, `layer_00` ..., `norm`, `lm_head`."""
+
+    file: str
+    linears: tuple[SourceLinear, ...]
+    vectors: tuple[SourceVector, ...]
+
+
+class Source(ABC):
+    """An opened source: checked whole (headers, names, shapes), no weight byte read yet."""
+
+    format: str
+    path: Path
+    name: str
+    config: dict[str, Any]  # a Hugging Face config.json that the adapters read
+    is_quantized: bool
+    source_bytes: int
+    notes: tuple[str, ...]
+
+    @abstractmethod
+    def parts(self) -> tuple[SourcePart, ...]:
+        """All tensors, each exactly once, in file order."""
+
+    @abstractmethod
+    def iter_text_files(self) -> Iterator[tuple[str, str]]:
+        """(file name, content) of the tokenizer, chat template and generation configuration."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Releases the file."""

@@ -1,0 +1,1 @@
+"""Nouns every room shares: errors, events, jobs, settings, paths, logging, the machine."""

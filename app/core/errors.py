@@ -1,0 +1,55 @@
+"""The one error tree: each error carries a sentence for the user and a detail for the log."""
+
+from __future__ import annotations
+
+
+class AppError(Exception):
+    """An expected failure. `message` is one plain sentence; `detail` is for the log and the copy button."""
+
+    def __init__(self, message: str, *, detail: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+
+
+class InvalidSourceError(AppError):
+    """The source file or folder is damaged, truncated or not what it claims to be."""
+
+
+class UnsupportedError(AppError):
+    """The source is sound, but holds something this program refuses by name."""
+
+
+class CheckpointError(AppError):
+    """A native checkpoint is damaged, incomplete or of another version."""
+
+
+class ResourceError(AppError):
+    """Too little disk, memory or another resource of this machine."""
+
+
+class UsageError(AppError):
+    """The caller asked for something that cannot be meant: wrong options, wrong paths."""
+
+
+class MissingExtraError(AppError):
+    """A feature needs a package that is not installed; the sentence says which command installs it."""
+
+
+class EngineError(AppError):
+    """The engine is in the wrong state, or an executor failed."""
+
+
+class ContextLengthError(EngineError):
+    """A prompt is longer than the context that was planned for."""
+
+
+class WorkerError(AppError):
+    """A worker process died or stopped answering."""
+
+
+class JobCancelledError(AppError):
+    """The user cancelled; never shown as a failure."""
+
+    def __init__(self) -> None:
+        super().__init__("Cancelled.")

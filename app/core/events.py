@@ -1,0 +1,271 @@
+"""Everything that crosses a thread or a process, as frozen dataclasses without behaviour of their own.
+
+Commands that travel the other way stand in `app.workers.commands`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from app.core.errors import AppError
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An error in a form that can be pickled: `kind` is the class name of the `AppError`."""
+
+    kind: str
+    message: str
+    detail: str = ""
+
+    @classmethod
+    def from_exception(cls, error: BaseException) -> ErrorInfo:
+        """Keeps an AppError's sentence; anything else becomes an internal error with its repr as detail."""
+        if isinstance(error, AppError):
+            return cls(type(error).__name__, error.message, error.detail)
+        return cls("InternalError", f"Internal error: {error or type(error).__name__}", repr(error))
+
+
+# --- the engine ------------------------------------------------------------------------------
+
+
+class EngineState(StrEnum):
+    """The engine's life; owned by `EngineHost`, shown by everyone else."""
+
+    UNLOADED = "unloaded"
+    LOADING = "loading"
+    READY = "ready"
+    UNLOADING = "unloading"
+    FAILED = "failed"
+
+
+class FinishReason(StrEnum):
+    """Why a reply ended, in OpenAI's words plus `cancelled`."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """What a listener needs to know of the model in the engine."""
+
+    name: str
+    model_dir: Path
+    architecture: str
+    device: str
+    device_note: str
+    max_model_len: int
+    weights_bytes: int
+    kv_bytes_per_token: int
+    load_s: float
+    has_chat_template: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStateChanged(Event):
+    """`model` is set in READY; `error` is set in FAILED."""
+
+    state: EngineState
+    model: LoadedModel | None = None
+    error: ErrorInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillProgressed(Event):
+    """`num_done` of `num_prompt` prompt tokens are in the KV cache, `num_cached` of them from an earlier turn."""
+
+    request_id: str
+    num_done: int
+    num_prompt: int
+    num_cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokensGenerated(Event):
+    """New tokens and the text that became certain with them (possibly empty: a split character waits)."""
+
+    request_id: str
+    token_ids: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Counts and times of one reply; times in seconds."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    ttft_s: float
+    decode_s: float
+
+    @property
+    def decode_tok_s(self) -> float:
+        """Tokens per second after the first token; 0 when there was no second token."""
+        return (self.completion_tokens - 1) / self.decode_s if self.decode_s > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFinished(Event):
+    """The last event of a request that was not refused."""
+
+    request_id: str
+    finish_reason: FinishReason
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailed(Event):
+    """The last event of a request that could not be served."""
+
+    request_id: str
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySampled(Event):
+    """Memory of the engine's process by cause; bytes. `available_bytes` is what the machine has left."""
+
+    rss_bytes: int
+    weights_bytes: int
+    kv_bytes: int
+    workspace_bytes: int
+    available_bytes: int
+    total_bytes: int
+
+
+# --- conversion ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    """One row of the plan: the tensors of one source type and what becomes of them."""
+
+    source_type: str
+    target: str
+    path: str
+    num_tensors: int
+    source_bytes: int
+    output_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionPlan:
+    """What will be done, before the first weight byte is read."""
+
+    source: Path
+    output: Path
+    format: str
+    architecture: str
+    name: str
+    grid: str
+    num_layers: int
+    num_parameters: int
+    groups: tuple[PlannedGroup, ...]
+    source_bytes: int
+    output_bytes: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionPlanned(Event):
+    """The first event of a conversion."""
+
+    plan: ConversionPlan
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionProgressed(Event):
+    """After each tensor; `step` names the file being written (`embed`, `layer 3`, `lm_head`)."""
+
+    step: str
+    num_steps_done: int
+    num_steps: int
+    done_bytes: int
+    total_bytes: int
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TensorReport:
+    """One linear's outcome. `rel_err` is ||W' - W|| / ||W|| against the source's own decoding."""
+
+    name: str
+    source_type: str
+    path: str
+    target: str
+    rel_err: float
+    output_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionReport:
+    """The quality report; `lossless` only if every tensor decodes bit for bit to what the source decodes to."""
+
+    output: Path
+    format: str
+    architecture: str
+    lossless: bool
+    num_exact: int
+    num_grid: int
+    num_requant: int
+    num_dense: int
+    rel_err_max: float
+    source_bytes: int
+    output_bytes: int
+    seconds: float
+    peak_rss_bytes: int
+    tensors: tuple[TensorReport, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionFinished(Event):
+    """The last event of a conversion that succeeded."""
+
+    report: ConversionReport
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailed(Event):
+    """The last event of a job that failed."""
+
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class JobCancelled(Event):
+    """The last event of a job that was cancelled."""
+
+
+# --- worker processes ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStarted(Event):
+    """The child process is up and listens."""
+
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerDied(Event):
+    """The child process ended without being asked to."""
+
+    exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerUnresponsive(Event):
+    """No sign of life for `silent_s` seconds; the process still exists."""
+
+    silent_s: float

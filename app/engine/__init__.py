@@ -1,0 +1,1 @@
+"""One plain thread that owns a model: requests in, typed events out."""

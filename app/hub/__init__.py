@@ -1,0 +1,1 @@
+"""The library: what is on this disk."""

@@ -1,0 +1,1 @@
+"""What a checkpoint computes: config -> adapter -> one frozen ModelSpec."""

@@ -1,0 +1,1 @@
+"""One model family per file, each a short declaration."""

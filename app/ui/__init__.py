@@ -1,0 +1,1 @@
+"""Widgets and pages; they know signals, not engines."""

@@ -1,0 +1,1 @@
+"""The same headless services in a child process: spawn, pipe, heartbeat, restart."""

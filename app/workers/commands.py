@@ -1,0 +1,87 @@
+"""What the window asks of its worker processes; events travel the other way (`app.core.events`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.engine.request import Message, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Base of all commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown(Command):
+    """End the process cleanly."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadModel(Command):
+    """Load a native checkpoint; `max_model_len` None lets the memory plan choose."""
+
+    model_dir: Path
+    device: str = "auto"
+    max_model_len: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnloadModel(Command):
+    """Give the model's memory back."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitRequest(Command):
+    """Generate; answered by PrefillProgressed, TokensGenerated and RequestFinished | RequestFailed."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequest(Command):
+    """Stop a reply within one token; answered by RequestFinished(cancelled)."""
+
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertSource(Command):
+    """Convert one source; answered by ConversionPlanned, ConversionProgressed..., and one last event."""
+
+    source: Path
+    output: Path
+    grid: str = "auto"
+    group_size: int = 128
+    tokenizer_dir: Path | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanConversion(Command):
+    """Only recognise the source and plan; answered by ConversionPlanned or JobFailed."""
+
+    source: Path
+    output: Path
+    grid: str = "auto"
+    group_size: int = 128
+
+
+@dataclass(frozen=True, slots=True)
+class CancelJob(Command):
+    """Cancel the conversion that runs; answered by JobCancelled."""
+
+
+__all__ = [
+    "CancelJob",
+    "CancelRequest",
+    "Command",
+    "ConvertSource",
+    "LoadModel",
+    "Message",
+    "PlanConversion",
+    "Shutdown",
+    "SubmitRequest",
+    "UnloadModel",
+]

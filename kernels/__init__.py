@@ -1,0 +1,1 @@
+"""Numeric kernels; they know nothing of the app."""

@@ -1,0 +1,1 @@
+"""Native SIMD kernels for machines without a card."""
