@@ -81,7 +81,7 @@ class EngineStateChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class PrefillProgressed(Event):
-    """`num_done` of `num_prompt` prompt tokens are in the KV cache, `num_cached` of them from an earlier turn."""
+    """`num_done` of `num_prompt` prompt tokens are in the KV cache, `num_cached` from an earlier turn."""
 
     request_id: str
     num_done: int
@@ -209,7 +209,7 @@ class TensorReport:
 
 @dataclass(frozen=True, slots=True)
 class ConversionReport:
-    """The quality report; `lossless` only if every tensor decodes bit for bit to what the source decodes to."""
+    """The quality report; `lossless` only if every tensor decodes bit for bit as the source does."""
 
     output: Path
     format: str

@@ -19,7 +19,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """OpenAI's and Hugging Face's sampling words. `top_k` 0 and `top_p` 1 are off; `max_tokens` None: to the context's end."""
+    """OpenAI's and Hugging Face's sampling words.
+
+    `top_k` 0 and `top_p` 1 are off; `max_tokens` None: to the context's end.
+    """
 
     temperature: float = 0.7
     top_k: int = 0

@@ -92,7 +92,8 @@ class ModelSpec:
             raise UnsupportedError(f"hidden_act {self.hidden_act!r} is not implemented.")
         if len(self.layer_types) != self.num_hidden_layers:
             raise UnsupportedError(
-                f"layer_types names {len(self.layer_types)} layers, num_hidden_layers is {self.num_hidden_layers}."
+                f"layer_types names {len(self.layer_types)} layers, "
+                f"num_hidden_layers is {self.num_hidden_layers}."
             )
         if LayerType.SLIDING in self.layer_types and not self.sliding_window:
             raise UnsupportedError("layer_types asks for sliding_attention, but sliding_window is not set.")
