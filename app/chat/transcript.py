@@ -1,0 +1,90 @@
+"""What a conversation is: turns, their statistics, and the settings they were made with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+TurnRole = Literal["user", "assistant"]
+
+TITLE_MAX_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSettings:
+    """OpenAI's and Hugging Face's sampling words, kept per conversation; `top_k` 0, `top_p` 1 and `min_p` 0 are off.
+
+    `max_tokens` None means to the end of the context, `seed` None a fresh one each time.
+    """
+
+    temperature: float = 0.7
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    seed: int | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStats:
+    """Counts and times of one reply; `finish_reason` is OpenAI's word or `cancelled`."""
+
+    finish_reason: str
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    ttft_s: float
+    decode_tok_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message. `created` is UTC; `model_name` and `stats` belong to replies.
+
+    `is_interrupted`: the worker or the program died before the reply ended; `content` is what was saved.
+    """
+
+    turn_id: int
+    role: TurnRole
+    content: str
+    created: datetime
+    model_name: str = ""
+    stats: TurnStats | None = None
+    is_interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A whole conversation; `turns` in the order they were said. Times are UTC."""
+
+    conversation_id: str
+    title: str
+    created: datetime
+    updated: datetime
+    system_prompt: str = ""
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    turns: tuple[Turn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    """One row of the conversation list; `updated` is UTC."""
+
+    conversation_id: str
+    title: str
+    updated: datetime
+    num_turns: int
+
+
+def title_from_text(text: str) -> str:
+    """The first line of the first message, shortened at a word to TITLE_MAX_CHARS characters."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    if len(line) <= TITLE_MAX_CHARS:
+        return line
+    head = line[:TITLE_MAX_CHARS]
+    return (head.rsplit(" ", 1)[0] if " " in head else head) + "…"
