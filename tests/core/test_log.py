@@ -1,0 +1,53 @@
+"""The log goes to a rotating file, and its place may be unwritable."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.core.log import configure_logging
+
+
+@pytest.fixture(autouse=True)
+def _restore_root_logger() -> Iterator[None]:
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    yield
+    logging.captureWarnings(False)
+    for handler in set(root.handlers) - set(handlers):
+        root.removeHandler(handler)
+        handler.close()
+    root.setLevel(level)
+
+
+def test_messages_and_warnings_reach_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "日志" / "app.log"
+    configure_logging(path)
+    logging.getLogger("app.test").info("hello %s", "世界")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(True)
+        warnings.warn("careful", stacklevel=1)
+    text = path.read_text(encoding="utf-8")
+    assert "hello 世界" in text
+    assert "careful" in text
+
+
+def test_the_file_rotates(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    configure_logging(path)
+    for _ in range(120):
+        logging.getLogger("app.test").info("x" * 10_000)
+    assert path.stat().st_size <= 1_000_000
+    assert path.with_name("app.log.1").exists()
+
+
+def test_an_unwritable_place_does_not_stop_the_start(tmp_path: Path) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("not a folder")
+    configure_logging(blocker / "app.log")
+    logging.getLogger("app.test").info("goes nowhere")

@@ -1,0 +1,113 @@
+"""Settings survive restarts, upgrades, damage and nonsense."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.settings import VERSION, Settings, SettingsStore, find_problem
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "设置 folder" / "settings.json"
+
+
+def _write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+
+def test_without_a_file_the_defaults_hold(path: Path) -> None:
+    store = SettingsStore(path)
+    assert store.values == Settings()
+    assert store.notes == []
+
+
+def test_every_setting_declares_help_and_a_valid_default() -> None:
+    for declared in fields(Settings):
+        assert declared.metadata["help"], declared.name
+        assert find_problem(declared, declared.default) == "", declared.name
+
+
+def test_a_change_is_there_after_a_restart(path: Path) -> None:
+    SettingsStore(path).update(theme="dark", temperature=0, system_prompt="用中文回答 🙂")
+    values = SettingsStore(path).values
+    assert (values.theme, values.temperature, values.system_prompt) == ("dark", 0, "用中文回答 🙂")
+    assert json.loads(path.read_text(encoding="utf-8"))["version"] == VERSION
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("theme", "purple"),
+        ("temperature", -1),
+        ("temperature", True),
+        ("top_k", 1.5),
+        ("device", "tpu"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_and_not_saved(
+    path: Path, name: str, value: object
+) -> None:
+    store = SettingsStore(path)
+    with pytest.raises(ValueError, match=name):
+        store.update(**{name: value})
+    assert store.values == Settings()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1, 2]", '{"theme": "dark"', "\x00\x01"])
+def test_a_damaged_file_is_set_aside_and_named(path: Path, content: str) -> None:
+    _write(path, content)
+    store = SettingsStore(path)
+    assert store.values == Settings()
+    assert "settings.json" in store.notes[0]
+    assert path.with_suffix(".corrupt.json").read_text(encoding="utf-8") == content
+    assert not path.exists()
+
+
+def test_bytes_that_are_no_text_are_damage_too(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"theme": "\xff\xfe"}')
+    assert SettingsStore(path).values == Settings()
+
+
+def test_one_bad_value_costs_only_itself(path: Path) -> None:
+    _write(path, {"version": VERSION, "theme": "dark", "top_p": 7})
+    store = SettingsStore(path)
+    assert (store.values.theme, store.values.top_p) == ("dark", Settings().top_p)
+    assert len(store.notes) == 1
+    assert "top_p" in store.notes[0]
+
+
+def test_keys_of_a_newer_version_are_kept(path: Path) -> None:
+    _write(path, {"version": VERSION, "from_the_future": [1]})
+    SettingsStore(path).update(theme="light")
+    assert json.loads(path.read_text(encoding="utf-8"))["from_the_future"] == [1]
+
+
+def test_an_old_file_is_upgraded_step_by_step(path: Path) -> None:
+    def rename(raw: dict[str, Any]) -> dict[str, Any]:
+        return {"theme": raw["colours"]}
+
+    def darken(raw: dict[str, Any]) -> dict[str, Any]:
+        return {"theme": raw["theme"].replace("night", "dark")}
+
+    _write(path, {"version": 1, "colours": "night"})
+    store = SettingsStore(path, upgrades={1: rename, 2: darken}, version=3)
+    assert store.values.theme == "dark"
+    assert store.notes == []
+
+
+def test_an_unwritable_place_is_a_note_not_a_crash(tmp_path: Path) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("not a folder")
+    store = SettingsStore(blocker / "settings.json")
+    store.update(theme="dark")
+    assert store.values.theme == "dark"
+    assert "could not be saved" in store.notes[-1]
