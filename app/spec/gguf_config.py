@@ -1,0 +1,157 @@
+"""GGUF metadata -> the Hugging Face configuration that the adapters read.
+
+Key names: ggml-org/llama.cpp:gguf-py/gguf/constants.py. What a model's own configuration says and GGUF does not
+store is a fact of its architecture, tabled here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.core.errors import InvalidSourceError, UnsupportedError
+from app.spec.gguf_metadata import GgufMetadata
+from app.spec.gguf_rope import rope_parameters
+
+
+@dataclass(frozen=True, slots=True)
+class GgufArchitecture:
+    """Which Hugging Face class a GGUF architecture stands for, and keys that say nothing about inference."""
+
+    class_name: str
+    model_type: str
+    has_optional_biases: bool = False
+
+
+ARCHITECTURES = {
+    "llama": GgufArchitecture("LlamaForCausalLM", "llama", has_optional_biases=True),
+    "qwen2": GgufArchitecture("Qwen2ForCausalLM", "qwen2"),
+    "qwen3": GgufArchitecture("Qwen3ForCausalLM", "qwen3"),
+}
+
+# vocab_size: the rows of the embedding decide. tensor_data_layout: llama.cpp's note on its own row order.
+IGNORED_KEYS = frozenset({"vocab_size", "tensor_data_layout", "rope.scaling.finetuned"})
+
+_ATTENTION_LINEARS = ("attn_q", "attn_k", "attn_v", "attn_output")
+_MLP_LINEARS = ("ffn_gate", "ffn_up", "ffn_down")
+
+
+def config_from_gguf(
+    metadata: Mapping[str, Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    rope_freqs: npt.NDArray[np.float32] | None,
+    *,
+    file: str,
+) -> dict[str, Any]:
+    """The config.json of a GGUF source.
+
+    `shapes` are those of all tensors by GGUF name, `rope_freqs` the tensor `rope_freqs.weight` where there is
+    one (divisors of the rotary frequencies, [head_dim / 2]). Raises UnsupportedError for an architecture, key or
+    value that is not known, InvalidSourceError for one that is missing or ill-typed.
+    """
+    name = str(metadata.get("general.architecture"))
+    check_kind(metadata, file)
+    if name not in ARCHITECTURES:
+        raise UnsupportedError(f"{file}: the architecture {name!r} is not supported.")
+    reader = GgufMetadata(metadata, name, file)
+    config = _sizes(reader)
+    config["vocab_size"] = _vocab_size(shapes, file)
+    config["tie_word_embeddings"] = "output.weight" not in shapes
+    config["rope_parameters"] = rope_parameters(reader, config["head_dim"], rope_freqs)
+    config |= _class_fields(reader, ARCHITECTURES[name], shapes) | _token_ids(metadata)
+    _check_plain_decoder(reader)
+    reader.finish(IGNORED_KEYS)
+    return config
+
+
+def check_kind(metadata: Mapping[str, Any], file: str) -> None:
+    """Refuses, by name, GGUF files that hold something other than a language model."""
+    kind, architecture = metadata.get("general.type", "model"), str(metadata.get("general.architecture"))
+    if kind != "model":
+        raise UnsupportedError(f"{file}: this GGUF holds {_article(str(kind))}, not a language model.")
+    if architecture == "clip":
+        raise UnsupportedError(f"{file}: this GGUF holds a vision projector (clip), not a language model.")
+    if architecture in ("eagle3", "dflash") or architecture.endswith("_assistant"):
+        raise UnsupportedError(f"{file}: this GGUF holds a draft model ({architecture}), not a language model.")
+
+
+def _article(kind: str) -> str:
+    known = {"mmproj": "a vision projector (mmproj)", "adapter": "a LoRA adapter", "imatrix": "an importance matrix"}
+    return known.get(kind, f"a {kind!r}")
+
+
+def _sizes(reader: GgufMetadata) -> dict[str, Any]:
+    hidden_size, num_heads = reader.integer("embedding_length"), reader.integer("attention.head_count")
+    return {
+        "hidden_size": hidden_size,
+        "intermediate_size": reader.integer("feed_forward_length"),
+        "num_hidden_layers": reader.integer("block_count"),
+        "num_attention_heads": num_heads,
+        "num_key_value_heads": reader.integer("attention.head_count_kv", num_heads),
+        "head_dim": _head_dim(reader, hidden_size, num_heads),
+        "max_position_embeddings": reader.integer("context_length"),
+        "rms_norm_eps": reader.number("attention.layer_norm_rms_epsilon"),
+        "hidden_act": "silu",
+        "dtype": "float32",
+    }
+
+
+def _head_dim(reader: GgufMetadata, hidden_size: int, num_heads: int) -> int:
+    if num_heads <= 0:
+        raise InvalidSourceError(f"{reader.file}: attention.head_count is {num_heads}.")
+    key_length = reader.integer("attention.key_length", hidden_size // num_heads)
+    value_length = reader.integer("attention.value_length", key_length)
+    if value_length != key_length:
+        raise reader.refuse("attention.value_length", f"{value_length} differs from key_length {key_length}")
+    rotary = reader.integer("rope.dimension_count", key_length)
+    if rotary != key_length:
+        raise reader.refuse("rope.dimension_count", f"rotating {rotary} of {key_length} dimensions is not supported")
+    return int(key_length)
+
+
+def _vocab_size(shapes: Mapping[str, tuple[int, ...]], file: str) -> int:
+    if "token_embd.weight" not in shapes:
+        raise InvalidSourceError(f"{file}: the tensor token_embd.weight is missing.")
+    return shapes["token_embd.weight"][0]
+
+
+def _class_fields(
+    reader: GgufMetadata, architecture: GgufArchitecture, shapes: Collection[str]
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {"architectures": [architecture.class_name], "model_type": architecture.model_type}
+    window = reader.integer("attention.sliding_window", 0)
+    if window and architecture.model_type != "llama":
+        raise reader.refuse("attention.sliding_window", "a sliding window is not known for this architecture")
+    if window:
+        # Mistral v0.1 shares the `llama` architecture; the window is what tells it apart.
+        return {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": window}
+    if architecture.has_optional_biases:
+        fields["attention_bias"] = _has_biases(reader.file, _ATTENTION_LINEARS, shapes)
+        fields["mlp_bias"] = _has_biases(reader.file, _MLP_LINEARS, shapes)
+    return fields
+
+
+def _has_biases(file: str, linears: tuple[str, ...], shapes: Collection[str]) -> bool:
+    present = [name for name in linears if f"blk.0.{name}.bias" in shapes]
+    if present and len(present) != len(linears):
+        raise UnsupportedError(f"{file}: only {', '.join(present)} of {', '.join(linears)} have biases.")
+    return bool(present)
+
+
+def _check_plain_decoder(reader: GgufMetadata) -> None:
+    if reader.integer("expert_count", 0) or reader.integer("expert_used_count", 0):
+        raise reader.refuse("expert_count", "a mixture of experts is not supported")
+    if reader.value("attention.causal", True) is not True:
+        raise reader.refuse("attention.causal", "a model without causal attention is not supported")
+    if reader.integer("pooling_type", 0):
+        raise reader.refuse("pooling_type", "an embedding model is not supported")
+
+
+def _token_ids(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    keys = {"bos_token_id": "bos_token_id", "eos_token_id": "eos_token_id", "pad_token_id": "padding_token_id"}
+    found = {name: metadata.get(f"tokenizer.ggml.{key}") for name, key in keys.items()}
+    return {name: value for name, value in found.items() if value is not None}

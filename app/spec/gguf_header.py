@@ -1,0 +1,207 @@
+"""Strict parser of a GGUF header: metadata and tensor infos, no tensor data (ggml-org/ggml:docs/gguf.md).
+
+It reads from any seekable binary stream, so that a remote file can be judged through HTTP ranges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from app.core.errors import InvalidSourceError, UnsupportedError
+from app.spec.gguf_stream import GgufStream
+from app.spec.gguf_types import GgmlType, find_ggml_type
+
+MAX_KEYS = 1 << 16
+MAX_TENSORS = 1 << 20
+MAX_ARRAY_LENGTH = 1 << 24
+MAX_STRING_ARRAY_LENGTH = 1 << 22
+MAX_NAME_BYTES = 256
+MAX_DIMENSIONS = 4
+DEFAULT_ALIGNMENT = 32
+
+_STRING, _ARRAY, _BOOL = 8, 9, 7
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 10: "Q", 11: "q", 12: "d"}
+_OLD_MAGICS = {b"lmgg": "GGML", b"fmgg": "GGMF", b"tjgg": "GGJT", b"algg": "GGLA"}
+_LFS_START = b"version https://git-lfs"
+
+
+@dataclass(frozen=True, slots=True)
+class GgufTensor:
+    """One tensor's place: `shape` in NumPy's order ([out, in]), `offset` in bytes from the start of the file."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: GgmlType
+    offset: int
+    num_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class GgufHeader:
+    """Everything before the tensor data. Arrays of strings are lists, arrays of numbers NumPy arrays."""
+
+    file: str
+    version: int
+    metadata: dict[str, Any]
+    tensors: tuple[GgufTensor, ...]
+    file_bytes: int
+
+    @property
+    def architecture(self) -> str:
+        """`general.architecture`; InvalidSourceError where a file has none."""
+        name = self.metadata.get("general.architecture")
+        if not isinstance(name, str) or not name:
+            raise InvalidSourceError(f"{self.file}: the metadata has no general.architecture.")
+        return name
+
+
+def read_gguf_header_of(path: Path) -> GgufHeader:
+    """The header of a local file; InvalidSourceError or UnsupportedError otherwise."""
+    try:
+        with path.open("rb") as stream:
+            return read_gguf_header(stream, file=path.name, total_bytes=path.stat().st_size)
+    except OSError as error:
+        raise InvalidSourceError(
+            f"{path.name}: cannot be read ({error.strerror}).", detail=repr(error)
+        ) from error
+
+
+def read_gguf_header(stream: BinaryIO, *, file: str, total_bytes: int) -> GgufHeader:
+    """The header of a stream of `total_bytes` bytes; `file` names it in errors.
+
+    Raises InvalidSourceError for damage and UnsupportedError for what is sound but refused. Memory stays bounded
+    by the bytes that are really there: every count is checked against them first.
+    """
+    cursor = GgufStream(stream, file=file, total_bytes=total_bytes)
+    _check_magic(cursor)
+    version = _read_version(cursor)
+    num_tensors = cursor.read_count("the number of tensors", limit=MAX_TENSORS)
+    num_keys = cursor.read_count("the number of metadata keys", limit=MAX_KEYS)
+    metadata = _read_metadata(cursor, num_keys)
+    alignment = _alignment(cursor, metadata)
+    infos = [_read_tensor_info(cursor) for _ in range(num_tensors)]
+    data_start = -(-cursor.offset // alignment) * alignment
+    tensors = tuple(_place(cursor, info, data_start, alignment) for info in infos)
+    _check_layout(cursor, tensors)
+    return GgufHeader(file, version, metadata, tensors, total_bytes)
+
+
+def _check_magic(cursor: GgufStream) -> None:
+    if cursor.total_bytes == 0:
+        raise cursor.fail("the file is empty")
+    head = cursor.read(min(len(_LFS_START), cursor.total_bytes), "the magic")
+    if head == _LFS_START:
+        raise cursor.fail("this is a Git LFS pointer, not the model itself; download the real file")
+    if head[:4] in _OLD_MAGICS:
+        raise UnsupportedError(
+            f"{cursor.file}: the old {_OLD_MAGICS[head[:4]]} format is not supported, only GGUF."
+        )
+    if head[:4] != b"GGUF":
+        raise cursor.fail("this is not a GGUF file (it does not start with GGUF)")
+    cursor.rewind(4)
+
+
+def _read_version(cursor: GgufStream) -> int:
+    version = int(cursor.read_struct("I", "the version"))
+    if version and not version & 0xFFFF:
+        raise UnsupportedError(f"{cursor.file}: big-endian GGUF files are not supported.")
+    if version not in (2, 3):
+        raise UnsupportedError(f"{cursor.file}: GGUF version {version} is not supported, only 2 and 3.")
+    return version
+
+
+def _read_metadata(cursor: GgufStream, num_keys: int) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    for index in range(num_keys):
+        key = cursor.read_string(f"the name of metadata key {index}", limit=MAX_NAME_BYTES)
+        if key in metadata:
+            raise cursor.fail(f"the metadata key {key!r} appears twice")
+        value_type = cursor.read_struct("I", f"the type of {key!r}")
+        metadata[key] = _read_value(cursor, value_type, key)
+    return metadata
+
+
+def _read_value(cursor: GgufStream, value_type: int, key: str) -> Any:
+    if value_type == _STRING:
+        return cursor.read_string(f"the value of {key!r}")
+    if value_type == _ARRAY:
+        return _read_array(cursor, key)
+    if value_type == _BOOL:
+        return _as_bool(cursor, cursor.read_struct("B", key), key)
+    if value_type in _NUMBERS:
+        return cursor.read_struct(_NUMBERS[value_type], f"the value of {key!r}")
+    raise cursor.fail(f"the metadata key {key!r} has the unknown value type {value_type}")
+
+
+def _read_array(cursor: GgufStream, key: str) -> Any:
+    item_type = cursor.read_struct("I", f"the item type of {key!r}")
+    what = f"the array {key!r}"
+    if item_type == _STRING:
+        count = cursor.read_count(f"the length of {what}", limit=MAX_STRING_ARRAY_LENGTH)
+        return cursor.read_strings(count, what)
+    count = cursor.read_count(f"the length of {what}", limit=MAX_ARRAY_LENGTH)
+    if item_type == _BOOL:
+        return cursor.read_array(np.dtype("?"), count, what)
+    if item_type in _NUMBERS:
+        return cursor.read_array(np.dtype("<" + _NUMBERS[item_type]), count, what)
+    raise cursor.fail(f"{what} has the unknown or nested item type {item_type}")
+
+
+def _as_bool(cursor: GgufStream, value: int, key: str) -> bool:
+    if value not in (0, 1):
+        raise cursor.fail(f"the boolean {key!r} has the value {value}")
+    return bool(value)
+
+
+def _alignment(cursor: GgufStream, metadata: dict[str, Any]) -> int:
+    alignment = metadata.get("general.alignment", DEFAULT_ALIGNMENT)
+    if not isinstance(alignment, int) or alignment <= 0 or alignment & (alignment - 1):
+        raise cursor.fail(f"general.alignment is {alignment!r}, which is not a power of two")
+    return alignment
+
+
+def _read_tensor_info(cursor: GgufStream) -> GgufTensor:
+    """As stored: `offset` still counts from the start of the data."""
+    name = cursor.read_string("a tensor name", limit=MAX_NAME_BYTES)
+    num_dimensions = cursor.read_struct("I", f"the shape of tensor {name!r}")
+    if not 1 <= num_dimensions <= MAX_DIMENSIONS:
+        raise cursor.fail(f"tensor {name!r} has {num_dimensions} dimensions")
+    shape = tuple(
+        reversed([int(cursor.read_struct("Q", f"the shape of {name!r}")) for _ in range(num_dimensions)])
+    )
+    ggml_type = find_ggml_type(
+        cursor.read_struct("I", f"the type of {name!r}"), file=cursor.file, tensor=name
+    )
+    offset = int(cursor.read_struct("Q", f"the offset of {name!r}"))
+    if not all(shape) or shape[-1] % ggml_type.block_size:
+        raise cursor.fail(f"tensor {name!r} of shape {list(shape)} cannot be {ggml_type.name}")
+    return GgufTensor(name, shape, ggml_type, offset, ggml_type.num_bytes(prod(shape)))
+
+
+def _place(cursor: GgufStream, info: GgufTensor, data_start: int, alignment: int) -> GgufTensor:
+    if info.offset % alignment:
+        raise cursor.fail(f"tensor {info.name!r} is not aligned to {alignment} bytes")
+    offset = data_start + info.offset
+    if offset + info.num_bytes > cursor.total_bytes:
+        raise cursor.fail(
+            f"the file is truncated or damaged: tensor {info.name!r} ends at byte {offset + info.num_bytes:,}, "
+            f"the file has {cursor.total_bytes:,}"
+        )
+    return GgufTensor(info.name, info.shape, info.type, offset, info.num_bytes)
+
+
+def _check_layout(cursor: GgufStream, tensors: tuple[GgufTensor, ...]) -> None:
+    names: set[str] = set()
+    for tensor in tensors:
+        if tensor.name in names:
+            raise cursor.fail(f"the tensor {tensor.name!r} appears twice")
+        names.add(tensor.name)
+    for first, second in pairwise(sorted(tensors, key=lambda tensor: tensor.offset)):
+        if first.offset + first.num_bytes > second.offset:
+            raise cursor.fail(f"the tensors {first.name!r} and {second.name!r} overlap")

@@ -1,0 +1,75 @@
+"""Typed access to GGUF metadata that remembers what was read, so that no key of the architecture is ignored silently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from app.core.errors import InvalidSourceError, UnsupportedError
+
+_REQUIRED: Any = object()
+
+
+class GgufMetadata:
+    """Reads the keys `{architecture}.*`; `file` names the source in errors."""
+
+    def __init__(self, metadata: Mapping[str, Any], architecture: str, file: str) -> None:
+        self.file = file
+        self._metadata = metadata
+        self._prefix = f"{architecture}."
+        self._read: set[str] = set()
+
+    def value(self, name: str, default: Any = _REQUIRED) -> Any:
+        """The raw value. Raises InvalidSourceError when it is absent and has no default."""
+        self._read.add(name)
+        found = self._metadata.get(self._prefix + name, default)
+        if found is _REQUIRED:
+            raise InvalidSourceError(f"{self.file}: the metadata has no {self._prefix}{name}.")
+        return found
+
+    def integer(self, name: str, default: int | None = _REQUIRED) -> Any:
+        """An int; an array of one repeated value counts as that value, since some writers list it per layer."""
+        found = self._scalar(name, self.value(name, default))
+        if found is not default and (not isinstance(found, int) or isinstance(found, bool)):
+            raise self._ill_typed(name, "an integer", found)
+        return found
+
+    def number(self, name: str, default: float | None = _REQUIRED) -> Any:
+        """A float. Values are stored as float32; the shortest decimal that gives the same float32 is returned."""
+        found = self.value(name, default)
+        if found is default:
+            return default
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise self._ill_typed(name, "a number", found)
+        return float(str(np.float32(found)))
+
+    def text(self, name: str, default: str = _REQUIRED) -> str:
+        """A str."""
+        found = self.value(name, default)
+        if not isinstance(found, str):
+            raise self._ill_typed(name, "a string", found)
+        return found
+
+    def refuse(self, name: str, reason: str) -> UnsupportedError:
+        """The error for a value that is sound but not supported."""
+        return UnsupportedError(f"{self.file}: {self._prefix}{name}: {reason}.")
+
+    def finish(self, ignored: frozenset[str]) -> None:
+        """Raises UnsupportedError naming the keys of the architecture that nobody read."""
+        names = {key.removeprefix(self._prefix) for key in self._metadata if key.startswith(self._prefix)}
+        unread = sorted(names - self._read - ignored)
+        if unread:
+            listed = ", ".join(self._prefix + name for name in unread[:5])
+            raise UnsupportedError(f"{self.file}: metadata that this program does not understand: {listed}.")
+
+    def _scalar(self, name: str, found: Any) -> Any:
+        if not isinstance(found, np.ndarray):
+            return found
+        if found.size and found.dtype.kind in "iu" and (found == found[0]).all():
+            return int(found[0])
+        raise self.refuse(name, "different values per layer are not supported")
+
+    def _ill_typed(self, name: str, wanted: str, found: object) -> InvalidSourceError:
+        return InvalidSourceError(f"{self.file}: {self._prefix}{name} must be {wanted}, not {str(found)[:40]!r}.")
