@@ -1,4 +1,4 @@
-"""Shared ground of all tests: offscreen Qt, a home per test, the starter model, no leaked threads."""
+"""Shared ground of all tests: offscreen Qt, a home each, the starter model, no leaked threads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def starter_checkpoint(starter_gguf: Path, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(autouse=True)
-def deepinfer_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def deepinfer_home(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """An empty home for settings, library, chats and logs; child processes inherit it."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("DEEPINFER_HOME", str(home))

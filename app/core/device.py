@@ -48,7 +48,10 @@ def describe_machine() -> Machine:
 
 
 def choose_device(requested: str = "auto") -> DeviceChoice:
-    """Resolves `auto`; raises UsageError for an unknown word, UnsupportedError for a missing executor."""
+    """Resolves `auto`.
+
+    Raises UsageError for an unknown word, UnsupportedError for an executor that does not exist yet.
+    """
     if requested not in DEVICES:
         raise UsageError(f"Unknown device {requested!r}: choose one of {', '.join(DEVICES)}.")
     if requested == "cuda":
@@ -75,21 +78,22 @@ def _read_cpu_name() -> str:
 
 def _read_system_cpu_name() -> str:
     try:
-        return _read_registry_cpu_name() if sys.platform == "win32" else _read_proc_cpu_name()
+        return _read_cpu_record()
     except OSError:
         return ""
-
-
-def _read_proc_cpu_name() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "")
 
 
 if sys.platform == "win32":
     import winreg
 
-    def _read_registry_cpu_name() -> str:
+    def _read_cpu_record() -> str:
         path = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path) as key:
             return str(winreg.QueryValueEx(key, "ProcessorNameString")[0]).strip()
+
+else:
+
+    def _read_cpu_record() -> str:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        return next(names, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class AppError(Exception):
-    """An expected failure. `message` is one plain sentence; `detail` is for the log and the copy button."""
+    """An expected failure: `message` is one plain sentence, `detail` is for the log."""
 
     def __init__(self, message: str, *, detail: str = "") -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class UsageError(AppError):
 
 
 class MissingExtraError(AppError):
-    """A feature needs a package that is not installed; the sentence says which command installs it."""
+    """A package is not installed; the sentence says which command installs it."""
 
 
 class EngineError(AppError):

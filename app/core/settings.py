@@ -36,7 +36,7 @@ def _setting(
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every setting with its default, range and help; the values of a new conversation among them."""
+    """Every setting with its default, range and help; some are the start of a new conversation."""
 
     theme: str = _setting(
         "system", "Light, dark, or as the system has it.", choices=("system", "light", "dark")
@@ -69,8 +69,8 @@ class Settings:
 class SettingsStore:
     """Reads the file once, writes it at every change. Pass it on; there is no global one.
 
-    `notes` holds one sentence per thing that was wrong with the file, to be shown once. Keys of a newer
-    version are kept as they are.
+    `notes` holds one sentence per thing that was wrong with the file, to be shown once.
+    Keys of a newer version are kept as they are.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class SettingsStore:
         self.values = self._parse(self._raw)
 
     def update(self, **changes: Any) -> Settings:
-        """Changes some settings and saves; raises ValueError for a value that the schema does not allow."""
+        """Changes some settings and saves; raises ValueError for a value outside the schema."""
         for name, value in changes.items():
             if problem := find_problem(_FIELDS[name], value):
                 raise ValueError(f"{name} {problem}")
@@ -110,7 +110,7 @@ class SettingsStore:
             os.replace(self._path, aside)
         except OSError as error:
             self._note(
-                f"{self._path} cannot be read ({reason}) nor set aside ({error}); defaults are used."
+                f"{self._path} can neither be read ({reason}) nor set aside ({error}); defaults hold."
             )
             return
         self._note(
@@ -148,7 +148,7 @@ class SettingsStore:
 
 
 def find_problem(declared: Field[Any], value: object) -> str:
-    """What is wrong with a value of this setting, as the end of a sentence; empty when nothing is."""
+    """What is wrong with a value of this setting, as the end of a sentence; empty for nothing."""
     expected = type(declared.default)
     is_number = expected is float and isinstance(value, int) and not isinstance(value, bool)
     if type(value) is not expected and not is_number:
