@@ -14,8 +14,8 @@ _NUM_BACKUPS = 3
 def configure_logging(path: Path, level: int = logging.INFO) -> None:
     """Sends the root logger and Python's warnings to `path`.
 
-    An unwritable place costs the log, not the start. Each process gets a file of its own: Windows cannot
-    rotate a file that another process holds open.
+    An unwritable place costs the log, not the start. Each process gets a file of its own:
+    Windows cannot rotate a file that another process holds open.
     """
     root = logging.getLogger()
     root.setLevel(level)

@@ -110,7 +110,7 @@ class SettingsStore:
             os.replace(self._path, aside)
         except OSError as error:
             self._note(
-                f"{self._path} can neither be read ({reason}) nor set aside ({error}); defaults hold."
+                f"{self._path} cannot be read ({reason}) nor set aside ({error}); defaults hold."
             )
             return
         self._note(
