@@ -1,4 +1,4 @@
-"""Everything that crosses a thread or a process, as frozen dataclasses without behaviour of their own.
+"""Everything that crosses a thread or a process, as frozen dataclasses.
 
 Commands that travel the other way stand in `app.workers.commands`.
 """
@@ -27,7 +27,7 @@ class ErrorInfo:
 
     @classmethod
     def from_exception(cls, error: BaseException) -> ErrorInfo:
-        """Keeps an AppError's sentence; anything else becomes an internal error with its repr as detail."""
+        """Keeps an AppError's sentence; anything else becomes an internal error."""
         if isinstance(error, AppError):
             return cls(type(error).__name__, error.message, error.detail)
         return cls("InternalError", f"Internal error: {error or type(error).__name__}", repr(error))
@@ -81,7 +81,7 @@ class EngineStateChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class PrefillProgressed(Event):
-    """`num_done` of `num_prompt` prompt tokens are in the KV cache, `num_cached` from an earlier turn."""
+    """`num_done` of `num_prompt` tokens are in the cache, `num_cached` from an earlier turn."""
 
     request_id: str
     num_done: int
@@ -91,7 +91,7 @@ class PrefillProgressed(Event):
 
 @dataclass(frozen=True, slots=True)
 class TokensGenerated(Event):
-    """New tokens and the text that became certain with them (possibly empty: a split character waits)."""
+    """New tokens and the text they made certain (maybe none: a split character waits)."""
 
     request_id: str
     token_ids: tuple[int, ...]
@@ -133,7 +133,7 @@ class RequestFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemorySampled(Event):
-    """Memory of the engine's process by cause; bytes. `available_bytes` is what the machine has left."""
+    """The engine process's memory by cause; `available_bytes` is what the machine has left."""
 
     rss_bytes: int
     weights_bytes: int
@@ -209,7 +209,7 @@ class TensorReport:
 
 @dataclass(frozen=True, slots=True)
 class ConversionReport:
-    """The quality report; `lossless` only if every tensor decodes bit for bit as the source does."""
+    """The quality report; `lossless`: every tensor decodes as the source does, bit for bit."""
 
     output: Path
     format: str

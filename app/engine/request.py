@@ -44,7 +44,7 @@ def create_request_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A chat (`messages`, rendered with the model's template) or a raw `prompt`; exactly one of both."""
+    """A chat (`messages`, for the model's template) or a raw `prompt`; exactly one of both."""
 
     messages: tuple[Message, ...] = ()
     prompt: str | None = None

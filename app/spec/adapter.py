@@ -1,4 +1,4 @@
-"""What a model family declares, and the one reader that turns a configuration plus declaration into a ModelSpec."""
+"""What a model family declares, and the one reader that turns it into a ModelSpec."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Window = tuple[int | None, tuple[LayerType, ...]]
 class ArchitectureAdapter:
     """A family: which configurations it claims, and where it differs from the plain decoder.
 
-    read_attention_bias, read_mlp_bias and read_window look the family's own keys up; `default_head_dim` None
-    means hidden_size / num_attention_heads; `default_rope_theta` None means that the configuration must say it.
+    read_attention_bias, read_mlp_bias and read_window look the family's own keys up;
+    `default_head_dim` None means hidden_size / num_attention_heads; `default_rope_theta` None
+    means that the configuration must say it.
     """
 
     family: str
@@ -35,7 +36,7 @@ class ArchitectureAdapter:
     ignored_keys: tuple[str, ...] = ()
 
     def read(self, config: ConfigReader, adapter_path: str) -> ModelSpec:
-        """Raises UnsupportedError naming the first field that is missing, ill-typed, unknown or impossible."""
+        """Raises UnsupportedError naming the first field that cannot be."""
         num_layers = config.integer("num_hidden_layers")
         num_heads = config.integer("num_attention_heads")
         head_dim = self._head_dim(config, num_heads)
@@ -55,7 +56,9 @@ class ArchitectureAdapter:
             rms_norm_eps=self._rms_norm_eps(config),
             rope=read_rope(config, head_dim, self.default_rope_theta),
             hidden_act=config.text("hidden_act", "silu"),
-            tie_word_embeddings=config.flag("tie_word_embeddings", self.default_tie_word_embeddings),
+            tie_word_embeddings=config.flag(
+                "tie_word_embeddings", self.default_tie_word_embeddings
+            ),
             attention_bias=self.read_attention_bias(config),
             mlp_bias=self.read_mlp_bias(config),
             qk_norm=self.qk_norm,
@@ -76,7 +79,8 @@ class ArchitectureAdapter:
         hidden_size = config.integer("hidden_size")
         if num_heads <= 0 or hidden_size % num_heads:
             raise UnsupportedError(
-                f"hidden_size ({hidden_size}) is not a multiple of num_attention_heads ({num_heads}) "
+                f"hidden_size ({hidden_size}) is not a multiple of "
+                f"num_attention_heads ({num_heads}) "
                 "and head_dim is not given."
             )
         return int(hidden_size // num_heads)
@@ -124,11 +128,16 @@ def switched_window(config: ConfigReader, num_layers: int) -> Window:
     explicit = config.value("layer_types", None)
     if not is_used or window is None:
         if explicit is not None and LayerType.SLIDING in explicit:
-            raise UnsupportedError("layer_types asks for sliding_attention, but use_sliding_window is false.")
+            raise UnsupportedError(
+                "layer_types asks for sliding_attention, but use_sliding_window is false."
+            )
         return None, (LayerType.FULL,) * num_layers
     if explicit is not None:
         return window, _layer_types(explicit)
-    kinds = (LayerType.SLIDING if index >= first_sliding else LayerType.FULL for index in range(num_layers))
+    kinds = (
+        LayerType.SLIDING if index >= first_sliding else LayerType.FULL
+        for index in range(num_layers)
+    )
     return window, tuple(kinds)
 
 

@@ -1,4 +1,4 @@
-"""Reads a Hugging Face configuration and remembers which keys were looked at, so that none is ignored silently."""
+"""Reads a configuration and remembers which keys were looked at: none is ignored silently."""
 
 from __future__ import annotations
 
@@ -7,23 +7,30 @@ from typing import Any
 
 from app.core.errors import UnsupportedError
 
-# Keys of any configuration that change nothing about inference: provenance, training, generation defaults
-# (those live in generation_config.json), and the base class's serialised defaults.
+# Keys of any configuration that change nothing about inference: provenance, training, generation
+# defaults (those live in generation_config.json), and the base class's serialised defaults.
+# fmt: off
 _NEUTRAL_KEYS = frozenset(
-    """
-    architectures model_type torch_dtype dtype transformers_version use_cache initializer_range attention_dropout
-    hidden_dropout resid_pdrop embd_pdrop dropout pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id
-    decoder_start_token_id forced_bos_token_id forced_eos_token_id pretraining_tp auto_map quantization_config
-    compression_config quantization unsloth_version unsloth_fixed unsloth_template tokenizer_class processor_class
-    name_or_path finetuning_task task_specific_params problem_type id2label label2id num_labels prefix torchscript
-    use_bfloat16 tf_legacy_loss output_hidden_states output_attentions output_scores return_dict
-    return_dict_in_generate is_encoder_decoder is_decoder add_cross_attention tie_encoder_decoder pruned_heads
-    chunk_size_feed_forward cross_attention_hidden_size encoder_no_repeat_ngram_size no_repeat_ngram_size
-    bad_words_ids begin_suppress_tokens suppress_tokens exponential_decay_length_penalty remove_invalid_values
-    do_sample early_stopping num_beams num_beam_groups diversity_penalty num_return_sequences length_penalty
-    max_length min_length temperature top_k top_p typical_p repetition_penalty mtp_num_layers
-    """.split()
+    {
+        "add_cross_attention", "architectures", "attention_dropout", "auto_map", "bad_words_ids",
+        "begin_suppress_tokens", "chunk_size_feed_forward", "cls_token_id", "compression_config",
+        "cross_attention_hidden_size", "decoder_start_token_id", "diversity_penalty", "do_sample",
+        "dropout", "dtype", "early_stopping", "embd_pdrop", "encoder_no_repeat_ngram_size",
+        "exponential_decay_length_penalty", "finetuning_task", "forced_bos_token_id",
+        "forced_eos_token_id", "hidden_dropout", "id2label", "initializer_range", "is_decoder",
+        "is_encoder_decoder", "label2id", "length_penalty", "mask_token_id", "max_length",
+        "min_length", "model_type", "mtp_num_layers", "name_or_path", "no_repeat_ngram_size",
+        "num_beam_groups", "num_beams", "num_labels", "num_return_sequences", "output_attentions",
+        "output_hidden_states", "output_scores", "pad_token_id", "prefix", "pretraining_tp",
+        "problem_type", "processor_class", "pruned_heads", "quantization", "quantization_config",
+        "remove_invalid_values", "repetition_penalty", "resid_pdrop", "return_dict",
+        "return_dict_in_generate", "sep_token_id", "suppress_tokens", "task_specific_params",
+        "temperature", "tf_legacy_loss", "tie_encoder_decoder", "tokenizer_class", "top_k", "top_p",
+        "torch_dtype", "torchscript", "transformers_version", "typical_p", "unk_token_id",
+        "unsloth_fixed", "unsloth_template", "unsloth_version", "use_bfloat16", "use_cache",
+    }
 )
+# fmt: on
 _REQUIRED: Any = object()
 
 
@@ -36,7 +43,7 @@ class ConfigReader:
         self._read: set[str] = set()
 
     def value(self, name: str, default: Any = _REQUIRED) -> Any:
-        """The raw value; null counts as absent. Raises UnsupportedError when it is absent and has no default."""
+        """The raw value; null counts as absent, and absence without a default is refused."""
         self._read.add(name)
         found = self._config.get(name)
         if found is not None:
@@ -81,7 +88,9 @@ class ConfigReader:
         """One id, a list of ids, or nothing."""
         found = self.value(name, [])
         ids = found if isinstance(found, list) else [found]
-        if not all(isinstance(token_id, int) and not isinstance(token_id, bool) for token_id in ids):
+        if not all(
+            isinstance(token_id, int) and not isinstance(token_id, bool) for token_id in ids
+        ):
             raise self._ill_typed(name, "a token id or a list of them", found)
         return tuple(ids)
 
@@ -100,16 +109,20 @@ class ConfigReader:
         return found
 
     def finish(self, ignored: Iterable[str] = ()) -> None:
-        """Raises UnsupportedError naming the keys that nobody read and that are not switched off."""
+        """Refuses by name the keys that nobody read and that are not switched off."""
         known = self._read | _NEUTRAL_KEYS | set(ignored)
         unknown = sorted(
             name
             for name, value in self._config.items()
-            if name not in known and not name.startswith("_") and value not in (None, False, "", [], {})
+            if name not in known
+            and not name.startswith("_")
+            and value not in (None, False, "", [], {})
         )
         if unknown:
             listed = ", ".join(f"{name}={self._config[name]!r}"[:80] for name in unknown[:5])
-            raise UnsupportedError(f"{self._where} sets {listed}, which this model family does not know.")
+            raise UnsupportedError(
+                f"{self._where} sets {listed}, which this model family does not know."
+            )
 
     def _ill_typed(self, name: str, wanted: str, found: object) -> UnsupportedError:
         return UnsupportedError(f"{self._where}: {name} must be {wanted}, not {str(found)[:60]!r}.")

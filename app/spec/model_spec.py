@@ -87,7 +87,9 @@ class ModelSpec:
                 f"num_key_value_heads ({self.num_key_value_heads})."
             )
         if self.head_dim % 2:
-            raise UnsupportedError(f"head_dim ({self.head_dim}) is odd; rotary embedding needs pairs.")
+            raise UnsupportedError(
+                f"head_dim ({self.head_dim}) is odd; rotary embedding needs pairs."
+            )
         if self.hidden_act not in ("silu",):
             raise UnsupportedError(f"hidden_act {self.hidden_act!r} is not implemented.")
         if len(self.layer_types) != self.num_hidden_layers:
@@ -96,7 +98,9 @@ class ModelSpec:
                 f"num_hidden_layers is {self.num_hidden_layers}."
             )
         if LayerType.SLIDING in self.layer_types and not self.sliding_window:
-            raise UnsupportedError("layer_types asks for sliding_attention, but sliding_window is not set.")
+            raise UnsupportedError(
+                "layer_types asks for sliding_attention, but sliding_window is not set."
+            )
         return self
 
     def _check_positive(self) -> None:

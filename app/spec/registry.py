@@ -42,5 +42,7 @@ def create_spec(config: Mapping[str, Any]) -> ModelSpec:
     path, adapter = _ADAPTERS[architecture]
     model_type = config.get("model_type")
     if model_type is not None and model_type not in adapter.model_types:
-        raise UnsupportedError(f"config.json says architecture {architecture} but model_type {model_type!r}.")
+        raise UnsupportedError(
+            f"config.json says architecture {architecture} but model_type {model_type!r}."
+        )
     return adapter.read(ConfigReader(config), path)

@@ -1,7 +1,7 @@
-"""Rotary position embedding: parameters of every supported type, and the frequencies they stand for.
+"""Rotary position embedding: every supported type's parameters, and their frequencies.
 
-Formulas follow `transformers/modeling_rope_utils.py`; the table type is ours, for GGUF files whose frequency
-divisors belong to no published rule.
+Formulas follow `transformers/modeling_rope_utils.py`; the table type is ours, for GGUF files whose
+frequency divisors belong to no published rule.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class RopeType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RopeSpec:
-    """Parameters of one rotary embedding over `dim` columns of a head; those of other types keep defaults.
+    """One rotary embedding over `dim` columns of a head; parameters of other types keep defaults.
 
-    `original_max_position_embeddings` is the trained length that llama3, yarn, longrope and dynamic stretch.
-    `attention_factor` None means the type's own rule. `inv_freq` is set for the table type alone.
+    `original_max_position_embeddings` is the trained length that llama3, yarn, longrope and dynamic
+    stretch. `attention_factor` None means the type's own rule. `inv_freq` is for the table type alone.
     """
 
     dim: int
@@ -58,13 +58,13 @@ class RopeSpec:
     def inverse_frequencies(self, max_model_len: int) -> npt.NDArray[np.float32]:
         """Radians per position, float32 [dim / 2].
 
-        `max_model_len` is the context that was planned. Types whose frequencies depend on the length take them
-        from it once, since changing them in mid-sequence would invalidate the KV cache; so longrope uses its
-        long factors whenever the planned context exceeds the trained one.
+        `max_model_len` is the context that was planned. Types whose frequencies depend on the
+        length take them from it once, since changing them in mid-sequence would invalidate the KV
+        cache; so longrope uses its long factors whenever the plan exceeds the trained length.
         """
         import numpy as np
 
-        # Not `dtype=float32` throughout: theta ** x is taken in float32 as torch does, to agree to the last bit or two.
+        # theta ** x in float32, as torch does it, to agree to the last bit or two.
         exponents = np.arange(0, self.dim, 2, dtype=np.float32) / np.float32(self.dim)
         match self.rope_type:
             case RopeType.DEFAULT:
@@ -79,7 +79,9 @@ class RopeSpec:
                 return self._yarn(_plain(self.theta, exponents))
             case RopeType.LONGROPE:
                 divisors = self._longrope_divisors(max_model_len)
-                return (np.float32(1.0) / (divisors * np.float32(self.theta) ** exponents)).astype(np.float32)
+                return (np.float32(1.0) / (divisors * np.float32(self.theta) ** exponents)).astype(
+                    np.float32
+                )
             case RopeType.TABLE:
                 return np.array(self.inv_freq, dtype=np.float32)
 
@@ -93,9 +95,13 @@ class RopeSpec:
         if self.factor <= 1:
             return 1.0
         if self.rope_type is RopeType.LONGROPE:
-            return math.sqrt(1 + math.log(self.factor) / math.log(self.original_max_position_embeddings))
+            return math.sqrt(
+                1 + math.log(self.factor) / math.log(self.original_max_position_embeddings)
+            )
         if self.mscale and self.mscale_all_dim:
-            return _yarn_mscale(self.factor, self.mscale) / _yarn_mscale(self.factor, self.mscale_all_dim)
+            return _yarn_mscale(self.factor, self.mscale) / _yarn_mscale(
+                self.factor, self.mscale_all_dim
+            )
         return _yarn_mscale(self.factor, 1.0)
 
     def validate(self) -> RopeSpec:
@@ -106,14 +112,18 @@ class RopeSpec:
             raise UnsupportedError(f"The rope factor must be positive, not {self.factor!r}.")
         needs_original = (RopeType.LLAMA3, RopeType.YARN, RopeType.LONGROPE, RopeType.DYNAMIC)
         if self.rope_type in needs_original and self.original_max_position_embeddings <= 1:
-            raise UnsupportedError(f"Rope type {self.rope_type} needs original_max_position_embeddings.")
+            raise UnsupportedError(
+                f"Rope type {self.rope_type} needs original_max_position_embeddings."
+            )
         tables = {
             RopeType.LONGROPE: {"short_factor": self.short_factor, "long_factor": self.long_factor},
             RopeType.TABLE: {"inv_freq": self.inv_freq},
         }
         for name, table in tables.get(self.rope_type, {}).items():
             if len(table) != self.dim // 2:
-                raise UnsupportedError(f"{name} has {len(table)} entries; the rotary dimension needs {self.dim // 2}.")
+                raise UnsupportedError(
+                    f"{name} has {len(table)} entries; the rotary dimension needs {self.dim // 2}."
+                )
         return self
 
     def _dynamic_theta(self, max_model_len: int) -> float:
@@ -130,19 +140,24 @@ class RopeSpec:
         blended = (1 - smooth) * inv_freq / self.factor + smooth * inv_freq
         low = turns < self.low_freq_factor
         high = turns > self.high_freq_factor
-        return np.where(low, inv_freq / self.factor, np.where(high, inv_freq, blended)).astype(np.float32)
+        return np.where(low, inv_freq / self.factor, np.where(high, inv_freq, blended)).astype(
+            np.float32
+        )
 
     def _yarn(self, inv_freq: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         import numpy as np
 
-        low, high = (self._yarn_dimension(rotations) for rotations in (self.beta_fast, self.beta_slow))
+        low, high = (
+            self._yarn_dimension(rotations) for rotations in (self.beta_fast, self.beta_slow)
+        )
         if self.truncate:
             low, high = math.floor(low), math.ceil(high)
         low, high = max(low, 0), min(high, self.dim - 1)
         # The tiny width keeps the ramp finite where both bounds meet, as the published code does.
         width = (high - low) or 0.001
         ramp = np.clip((np.arange(self.dim // 2, dtype=np.float32) - low) / width, 0, 1)
-        return (inv_freq / self.factor * ramp + inv_freq * (1 - ramp)).astype(np.float32)
+        blended = inv_freq / self.factor * ramp + inv_freq * (1 - ramp)
+        return np.asarray(blended, dtype=np.float32)
 
     def _yarn_dimension(self, rotations: float) -> float:
         trained = self.original_max_position_embeddings
@@ -158,7 +173,7 @@ class RopeSpec:
 def _plain(theta: float, exponents: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     import numpy as np
 
-    return (np.float32(1.0) / np.float32(theta) ** exponents).astype(np.float32)
+    return np.asarray(np.float32(1.0) / np.float32(theta) ** exponents, dtype=np.float32)
 
 
 def _yarn_mscale(factor: float, mscale: float) -> float:

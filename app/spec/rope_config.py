@@ -14,30 +14,42 @@ _ALIASES = {"su": RopeType.LONGROPE, "none": RopeType.DEFAULT}
 def read_rope(config: ConfigReader, head_dim: int, default_theta: float | None) -> RopeSpec:
     """The rope of `config`: v5 `rope_parameters`, or v4 `rope_theta` + `rope_scaling`.
 
-    Raises UnsupportedError when neither is present and the family has no default, when both are and disagree,
-    and for a type or parameter that is not known.
+    Raises UnsupportedError when neither is present and the family has no default, when both
+    disagree, and for a type or parameter that is not known.
     """
     max_positions = config.integer("max_position_embeddings")
     parameters = _merged_parameters(config, default_theta)
     reader = ConfigReader(parameters, where="The rope configuration")
-    rope = _read_parameters(reader, head_dim, max_positions, config.integer("original_max_position_embeddings", None))
+    rope = _read_parameters(
+        reader, head_dim, max_positions, config.integer("original_max_position_embeddings", None)
+    )
     reader.finish(ignored=("rope_type", "type", "finetuned"))
     return rope.validate()
 
 
 def _merged_parameters(config: ConfigReader, default_theta: float | None) -> dict[str, Any]:
     """One dict with `rope_type` and `rope_theta`, whichever spelling the configuration uses."""
-    new, scaling, theta = config.table("rope_parameters"), config.table("rope_scaling"), config.number("rope_theta", None)
+    new, scaling, theta = (
+        config.table("rope_parameters"),
+        config.table("rope_scaling"),
+        config.number("rope_theta", None),
+    )
     if new is not None and any(isinstance(value, dict) for value in new.values()):
-        raise UnsupportedError("rope_parameters differ per layer type, which this model family does not know.")
+        raise UnsupportedError(
+            "rope_parameters differ per layer type, which this model family does not know."
+        )
     merged = dict(new if new is not None else scaling or {})
     merged["rope_type"] = _type_name(merged)
     if new is not None and scaling is not None and _type_name(scaling) != merged["rope_type"]:
         raise UnsupportedError("rope_parameters and rope_scaling name different rope types.")
     inner_theta = merged.get("rope_theta")
     if inner_theta is not None and theta is not None and float(inner_theta) != theta:
-        raise UnsupportedError(f"rope_parameters.rope_theta is {inner_theta}, but rope_theta is {theta}.")
-    merged["rope_theta"] = next((t for t in (inner_theta, theta, default_theta) if t is not None), None)
+        raise UnsupportedError(
+            f"rope_parameters.rope_theta is {inner_theta}, but rope_theta is {theta}."
+        )
+    merged["rope_theta"] = next(
+        (t for t in (inner_theta, theta, default_theta) if t is not None), None
+    )
     if merged["rope_theta"] is None:
         raise UnsupportedError("The configuration has neither rope_parameters nor rope_theta.")
     return merged
@@ -47,7 +59,9 @@ def _type_name(parameters: dict[str, Any]) -> str:
     return str(parameters.get("rope_type", parameters.get("type", "default")))
 
 
-def _read_parameters(reader: ConfigReader, head_dim: int, max_positions: int, original: int | None) -> RopeSpec:
+def _read_parameters(
+    reader: ConfigReader, head_dim: int, max_positions: int, original: int | None
+) -> RopeSpec:
     rope_type = _rope_type(reader.text("rope_type"))
     trained = reader.integer("original_max_position_embeddings", original or max_positions)
     return RopeSpec(
@@ -56,7 +70,9 @@ def _read_parameters(reader: ConfigReader, head_dim: int, max_positions: int, or
         theta=reader.number("rope_theta"),
         factor=_factor(reader, rope_type, max_positions / trained),
         # Dynamic scaling stretches the configured length, whatever else the configuration says.
-        original_max_position_embeddings=max_positions if rope_type is RopeType.DYNAMIC else trained,
+        original_max_position_embeddings=max_positions
+        if rope_type is RopeType.DYNAMIC
+        else trained,
         **_type_parameters(reader, rope_type),
     )
 

@@ -1,4 +1,4 @@
-"""Which tensors a ModelSpec consists of: canonical names and shapes, for converters and executors alike."""
+"""Which tensors a ModelSpec consists of: canonical names and shapes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def has_bias(spec: ModelSpec, linear_name: str) -> bool:
     if short in ("gate_proj", "up_proj", "down_proj"):
         return spec.mlp_bias
     bias = spec.attention_bias
-    return {"q_proj": bias.q, "k_proj": bias.k, "v_proj": bias.v, "o_proj": bias.o}.get(short, False)
+    return {"q_proj": bias.q, "k_proj": bias.k, "v_proj": bias.v, "o_proj": bias.o}.get(
+        short, False
+    )
 
 
 def iter_linears(spec: ModelSpec) -> Iterator[tuple[str, tuple[int, int]]]:

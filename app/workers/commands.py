@@ -34,7 +34,7 @@ class UnloadModel(Command):
 
 @dataclass(frozen=True, slots=True)
 class SubmitRequest(Command):
-    """Generate; answered by PrefillProgressed, TokensGenerated and RequestFinished | RequestFailed."""
+    """Generate; answered by PrefillProgressed, TokensGenerated, RequestFinished | RequestFailed."""
 
     request: Request
 
@@ -48,7 +48,7 @@ class CancelRequest(Command):
 
 @dataclass(frozen=True, slots=True)
 class ConvertSource(Command):
-    """Convert one source; answered by ConversionPlanned, ConversionProgressed..., and one last event."""
+    """Convert one source; answered by ConversionPlanned, ConversionProgressed, one last event."""
 
     source: Path
     output: Path

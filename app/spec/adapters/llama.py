@@ -11,6 +11,8 @@ ADAPTER = ArchitectureAdapter(
     read_window=full_attention,
     default_rope_theta=10_000.0,  # Llama 1 and 2 never wrote it
     default_rms_norm_eps=1e-6,
-    # SmolLM2 repeats its rotary layout for transformers.js; rope_interleaved false is the only published value.
-    ignored_keys=("rope_interleaved", "is_llama_config", "transformers.js_config"),
+    ignored_keys=(
+        "is_llama_config",
+        "transformers.js_config",
+    ),  # SmolLM2 says both; neither changes the network
 )
