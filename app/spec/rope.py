@@ -35,7 +35,7 @@ class RopeSpec:
     """One rotary embedding over `dim` columns of a head; parameters of other types keep defaults.
 
     `original_max_position_embeddings` is the trained length that llama3, yarn, longrope and dynamic
-    stretch. `attention_factor` None means the type's own rule. `inv_freq` is for the table type alone.
+    stretch. `attention_factor` None means the type's own rule; `inv_freq` is for the table type.
     """
 
     dim: int

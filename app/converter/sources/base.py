@@ -1,8 +1,9 @@
 """What the pipeline asks of a source format.
 
-Canonical names are Hugging Face's without the leading `model.`: `embed_tokens`, `layers.3.self_attn.q_proj`,
-`layers.3.input_layernorm`, `norm`, `lm_head`. Row transforms of the format (rope un-permutation, fused
-projections) are undone by the source, on packed rows, so that nobody downstream knows of them.
+Canonical names are Hugging Face's without the leading `model.`: `embed_tokens`,
+`layers.3.self_attn.q_proj`, `layers.3.input_layernorm`, `norm`, `lm_head`. Row transforms of the format
+(rope un-permutation, fused projections) are undone by the source, on packed rows, so that nobody
+downstream knows of them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from app.checkpoint.schemes import Linear, QuantScheme
 
 @dataclass(frozen=True, slots=True)
 class SourceLinear:
-    """A weight matrix: read lazily, decoded exactly (`load_native`, when `native` is set) or densely.
+    """A weight matrix, read lazily: exactly (`load_native`, when `native` is set) or densely.
 
     `source_type` is the format's own word (`Q4_K`, `BF16`); `source_bytes` its size on disk.
-    `native` is the scheme that holds it bit for bit, None where there is none (then only `load_dense` works)
-    or where the source is itself dense. `load_dense` gives what the source's own library decodes to.
+    `native` is the scheme that holds it bit for bit; None where there is none (then only `load_dense`
+    works) or where the source is itself dense (then `load_raw` gives its own dtype).
+    `load_dense` gives what the source's own library decodes to.
     """
 
     name: str
