@@ -19,9 +19,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.core.errors import CheckpointError
+
 SUPER_GROUP = 256
 ALLOWED_BITS = (3, 4, 8)
 ALLOWED_GROUPS = (16, 32, 64, 128, -1)
+ARRAY_NAMES = (
+    "weight",
+    "packed",
+    "scales",
+    "zeros",
+    "biases",
+    "super_scales",
+    "super_biases",
+    "perm",
+    "bias",
+)
 
 
 class Scheme(StrEnum):
@@ -58,6 +71,14 @@ class QuantScheme:
     scheme: Scheme
     scale_dtype: ScaleDtype
 
+    def __post_init__(self) -> None:
+        if self.bits not in ALLOWED_BITS:
+            raise CheckpointError(f"{self.bits} bits are not a native width; native are 3, 4 and 8.")
+        if self.group_size not in ALLOWED_GROUPS:
+            raise CheckpointError(f"{self.group_size} is not a native group size.")
+        if self.scale_dtype is ScaleDtype.TWO_LEVEL and self.group_size == -1:
+            raise CheckpointError("Two-level scales need a group size of 16, 32, 64 or 128.")
+
     @property
     def label(self) -> str:
         """For people: `int4 affine g32`."""
@@ -68,6 +89,10 @@ class QuantScheme:
     def num_groups(self, in_features: int) -> int:
         """Groups in a row of `in_features` columns."""
         return 1 if self.group_size == -1 else -(-in_features // self.group_size)
+
+    def num_super_groups(self, in_features: int) -> int:
+        """Super values in a row of `in_features` columns (two-level only)."""
+        return -(-in_features // SUPER_GROUP)
 
     def row_bytes(self, in_features: int) -> int:
         """Bytes of packed codes in a row."""
@@ -95,3 +120,13 @@ class Linear:
     super_biases: npt.NDArray[np.float16] | None = None
     perm: npt.NDArray[np.int32] | None = None
     bias: npt.NDArray[Any] | None = None
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that are set, by field name (which is also their suffix on disk)."""
+        found = {name: getattr(self, name) for name in ARRAY_NAMES}
+        return {name: array for name, array in found.items() if array is not None}
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self.arrays().values())

@@ -1,0 +1,94 @@
+"""Typed access to a JSON object that names the field at fault."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from app.core.errors import CheckpointError
+
+T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
+
+
+class JsonFields:
+    """The fields of one JSON object; messages say where it stands, as in `manifest.json: linears.lm_head`."""
+
+    def __init__(self, values: dict[str, Any], where: str) -> None:
+        self._values = values
+        self.where = where
+
+    @classmethod
+    def parse(cls, text: str, file_name: str) -> JsonFields:
+        """Raises CheckpointError unless `text` is one JSON object."""
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CheckpointError(f"{file_name} is not sound JSON.", detail=str(error)) from error
+        if not isinstance(values, dict):
+            raise CheckpointError(f"{file_name} is not a JSON object.")
+        return cls(values, f"{file_name}:")
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The raw object."""
+        return self._values
+
+    def text(self, name: str) -> str:
+        """A string field."""
+        return self._typed(name, str, "a text")
+
+    def integer(self, name: str) -> int:
+        """A whole number (booleans are none)."""
+        return self._typed(name, int, "a whole number")
+
+    def number(self, name: str) -> float:
+        """A finite number."""
+        value = self._get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise self._ill_typed(name, "a finite number")
+        return float(value)
+
+    def choice(self, name: str, kinds: type[E]) -> E:
+        """A string field that names a member of an enum."""
+        value = self.text(name)
+        try:
+            return kinds(value)
+        except ValueError as error:
+            raise CheckpointError(f"{self._path(name)} {value!r} is not known.") from error
+
+    def pair(self, name: str) -> tuple[int, int]:
+        """A list of two positive whole numbers: a shape [out, in]."""
+        value = self._get(name)
+        if isinstance(value, list) and len(value) == 2 and all(type(n) is int and n > 0 for n in value):
+            return value[0], value[1]
+        raise self._ill_typed(name, "a pair of positive whole numbers")
+
+    def table(self, name: str) -> JsonFields:
+        """An object inside this one."""
+        return JsonFields(self._typed(name, dict, "an object"), self._path(name))
+
+    def tables(self) -> Iterator[tuple[str, JsonFields]]:
+        """All fields, each of which must be an object."""
+        for name in self._values:
+            yield name, self.table(name)
+
+    def _get(self, name: str) -> Any:
+        if name not in self._values:
+            raise CheckpointError(f"{self._path(name)} is missing.")
+        return self._values[name]
+
+    def _typed(self, name: str, kind: type[T], words: str) -> T:
+        value = self._get(name)
+        if type(value) is not kind:
+            raise self._ill_typed(name, words)
+        return value
+
+    def _ill_typed(self, name: str, words: str) -> CheckpointError:
+        return CheckpointError(f"{self._path(name)} is not {words}.")
+
+    def _path(self, name: str) -> str:
+        return f"{self.where}{' ' if self.where.endswith(':') else '.'}{name}"

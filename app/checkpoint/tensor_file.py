@@ -1,0 +1,170 @@
+"""One safetensors file: written deterministically with its hash, read as views over a memory map.
+
+Format: u64 little-endian header length, a JSON object {name: {dtype, shape, data_offsets}}, then the tensors
+without holes (the safetensors project's README). Ours sorts tensors by falling item size, then name, so that
+each one is aligned to its own items, and pads the header with spaces so that data starts at 64 bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import mmap
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from app.core.errors import CheckpointError
+
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype(np.float64),
+    "F32": np.dtype(np.float32),
+    "F16": np.dtype(np.float16),
+    "BF16": np.dtype(ml_dtypes.bfloat16),
+    "I64": np.dtype(np.int64),
+    "I32": np.dtype(np.int32),
+    "I16": np.dtype(np.int16),
+    "I8": np.dtype(np.int8),
+    "U8": np.dtype(np.uint8),
+}
+_DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_ALIGNMENT = 64
+_MAX_HEADER_BYTES = 100_000_000  # the safetensors project's own limit
+_BLOCK_BYTES = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file's size and hash."""
+
+    num_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorEntry:
+    """Where a tensor stands: `offset` counts from the start of the file."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    offset: int
+
+
+def hash_file(path: Path) -> FileRecord:
+    """Size and sha256 of a file."""
+    digest, num_bytes = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            digest.update(block)
+            num_bytes += len(block)
+    return FileRecord(num_bytes, digest.hexdigest())
+
+
+def write_blocks(path: Path, blocks: list[Any]) -> FileRecord:
+    """Writes bytes-like blocks aside, forces them to disk, renames: `path` is whole or absent."""
+    aside = path.with_name(path.name + ".partial")
+    digest, num_bytes = hashlib.sha256(), 0
+    try:
+        with aside.open("wb") as file:
+            for block in blocks:
+                digest.update(block)
+                num_bytes += file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+    return FileRecord(num_bytes, digest.hexdigest())
+
+
+def write_tensors(path: Path, tensors: Mapping[str, npt.NDArray[Any]]) -> FileRecord:
+    """Writes a safetensors file; the same tensors give the same bytes, whatever their order."""
+    names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
+    arrays = [np.ascontiguousarray(tensors[name]) for name in names]
+    header = _encode_header(dict(zip(names, arrays, strict=True)))
+    return write_blocks(path, [header, *(array.reshape(-1).view(np.uint8) for array in arrays)])
+
+
+def _encode_header(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
+    entries, end = {}, 0
+    for name, array in arrays.items():
+        start, end = end, end + array.nbytes
+        dtype = _DTYPE_NAMES[array.dtype]
+        entries[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [start, end]}
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-(8 + len(text)) % _ALIGNMENT)
+    return len(text).to_bytes(8, "little") + text
+
+
+class TensorFile:
+    """An open safetensors file. Arrays are read-only views: drop them before `close` (see there)."""
+
+    def __init__(self, path: Path) -> None:
+        """Maps the file and checks its header against its size; raises CheckpointError naming the file."""
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
+            raise CheckpointError(f"{path.name} cannot be opened.", detail=str(error)) from error
+        try:
+            self.entries = _decode_header(self._map)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            self._map.close()
+            raise CheckpointError(
+                f"{path.name} is not a sound safetensors file.", detail=repr(error)
+            ) from error
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """A read-only view of tensor `name`."""
+        entry = self.entries[name]
+        count = math.prod(entry.shape)
+        return np.frombuffer(self._map, entry.dtype, count, entry.offset).reshape(entry.shape)
+
+    def close(self) -> None:
+        """Unmaps the file; where views are still alive, the last one to die unmaps it."""
+        with contextlib.suppress(BufferError):
+            self._map.close()
+
+
+def _decode_header(data: mmap.mmap) -> dict[str, TensorEntry]:
+    header_bytes = int.from_bytes(data[:8], "little")
+    start = 8 + header_bytes
+    if header_bytes > _MAX_HEADER_BYTES or start > len(data):
+        raise ValueError("the header is longer than the file")
+    header = json.loads(data[8:start])
+    header.pop("__metadata__", None)
+    entries = {name: _decode_entry(fields, start) for name, fields in header.items()}
+    _check_tiling(entries, start, len(data))
+    return entries
+
+
+def _decode_entry(fields: dict[str, Any], data_start: int) -> TensorEntry:
+    shape = tuple(fields["shape"])
+    begin, end = fields["data_offsets"]
+    dtype = _DTYPES[fields["dtype"]]
+    if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
+        raise ValueError("sizes must be whole numbers")
+    if end - begin != math.prod(shape) * dtype.itemsize:
+        raise ValueError("a tensor's bytes do not match its shape")
+    return TensorEntry(dtype, shape, data_start + begin)
+
+
+def _check_tiling(entries: dict[str, TensorEntry], start: int, file_bytes: int) -> None:
+    """Tensors must follow each other without hole or overlap up to the end of the file."""
+    position = start
+    for entry in sorted(entries.values(), key=lambda e: (e.offset, math.prod(e.shape))):
+        if entry.offset != position:
+            raise ValueError("tensors overlap or leave a hole")
+        position += math.prod(entry.shape) * entry.dtype.itemsize
+    if position != file_bytes:
+        raise ValueError("the tensors do not end where the file ends")
