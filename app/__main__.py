@@ -1,0 +1,47 @@
+"""The entry: a subcommand goes to the command line, a path or nothing opens the window."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.core.probe import has_display
+
+
+_NO_DISPLAY = "deepinfer: there is no display for a window; see `deepinfer --help` for commands.\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs `deepinfer`; returns the exit code."""
+    multiprocessing.freeze_support()  # first: in a frozen program this call *is* a worker process
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    return _open_window(args) if _wants_window(args) else _run_command(args)
+
+
+def _wants_window(args: Sequence[str]) -> bool:
+    """Nothing, or one existing path: a double click, a drag on the program, a file association."""
+    if not args:
+        return True
+    return len(args) == 1 and not args[0].startswith("-") and Path(args[0]).exists()
+
+
+def _open_window(args: Sequence[str]) -> int:
+    if not has_display():
+        sys.stderr.write(_NO_DISPLAY)
+        return 1
+    # Only now, so that the command line never pays for Qt.
+    from app.gui import main as open_window
+
+    return open_window(Path(args[0]).absolute() if args else None)
+
+
+def _run_command(args: Sequence[str]) -> int:
+    from app.cli.main import main as run_command
+
+    return run_command(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""What the command line writes: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def print_json(document: object) -> None:
+    """The one JSON document of a command with --json."""
+    print(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def print_note(text: str) -> None:
+    """A sentence beside the result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_pairs(pairs: Iterable[tuple[str, object]]) -> None:
+    """Names and values in two columns."""
+    rows = [(name, str(value)) for name, value in pairs]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        print(f"{name:<{width}}  {value}")
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Columns as wide as their widest cell."""
+    cells = [list(head), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        print(
+            "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+
+
+def format_bytes(num_bytes: float) -> str:
+    """For people: `93.5 MiB`."""
+    value, unit = float(num_bytes), _UNITS[0]
+    for unit in _UNITS:
+        if value < 1024 or unit == _UNITS[-1]:
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def use_utf8() -> None:
+    """Pipes on Windows would get the code page of the system, and fail at the first Chinese character."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
