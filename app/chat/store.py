@@ -8,7 +8,9 @@ from app.chat.transcript import Conversation, ConversationSummary
 
 
 class ChatStore:
-    """Open conversations database. `notice` is a sentence for the user (set aside, read-only) or ''."""
+    """Open conversations database. `notice` is a sentence for the user (set aside, read-only) or
+    ''.
+    """
 
     notice: str
     is_read_only: bool

@@ -13,7 +13,8 @@ TITLE_MAX_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class SamplingSettings:
-    """OpenAI's and Hugging Face's sampling words, kept per conversation; `top_k` 0, `top_p` 1 and `min_p` 0 are off.
+    """OpenAI's and Hugging Face's sampling words, kept per conversation; `top_k` 0, `top_p` 1 and
+    `min_p` 0 are off.
 
     `max_tokens` None means to the end of the context, `seed` None a fresh one each time.
     """
@@ -46,7 +47,8 @@ class TurnStats:
 class Turn:
     """One message. `created` is UTC; `model_name` and `stats` belong to replies.
 
-    `is_interrupted`: the worker or the program died before the reply ended; `content` is what was saved.
+    `is_interrupted`: the worker or the program died before the reply ended; `content` is what was
+    saved.
     """
 
     turn_id: int

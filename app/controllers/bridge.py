@@ -10,9 +10,9 @@ from app.core.events import Event
 class EventBridge(QObject):
     """Lives on the GUI thread; order is kept and nothing is dropped.
 
-    A lambda or a plain function connected to another thread's signal runs on that other thread. The private
-    signal is queued to a slot of this object, which emits the public one: then every slot downstream, lambdas
-    included, runs on the GUI thread.
+    A lambda or a plain function connected to another thread's signal runs on that other thread. The
+    private signal is queued to a slot of this object, which emits the public one: then every slot
+    downstream, lambdas included, runs on the GUI thread.
 
     Signals:
         received: an Event, on the GUI thread.

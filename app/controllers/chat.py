@@ -1,4 +1,6 @@
-"""A prompt becomes text in the window: the engine's worker process, the open conversation, the store."""
+"""A prompt becomes text in the window: the engine's worker process, the open conversation, the
+store.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from app.core.events import LoadedModel
 class ChatState(StrEnum):
     """The engine's state as the window sees it; buttons bind to it and hold no flags of their own.
 
-    send and regenerate: READY; stop: GENERATING; load: all but LOADING, GENERATING, UNLOADING; restart: DOWN.
+    send and regenerate: READY; stop: GENERATING; load: all but LOADING, GENERATING, UNLOADING;
+    restart: DOWN.
     """
 
     UNLOADED = "unloaded"
@@ -28,7 +31,8 @@ class ChatState(StrEnum):
 
 
 class ChatController(QObject):
-    """Commands in, signals out. One reply at a time; it goes on when another conversation is opened.
+    """Commands in, signals out. One reply at a time; it goes on when another conversation is
+    opened.
 
     Signals (all on the GUI thread; conversation ids are str):
         state_changed(ChatState)
@@ -41,9 +45,10 @@ class ChatController(QObject):
         prefill_progressed(PrefillProgressed)
         text_appended(conversation_id, str): new text, at most about 30 times a second.
         tokens_per_second(float): over the last second, a few times a second while a reply runs.
-        reply_finished(conversation_id, Turn): the reply as saved, with its statistics; `is_interrupted` when the
-            worker died. Always the last signal of a reply that had text.
-        reply_failed(conversation_id, ErrorInfo): the reply was refused or failed before any text; no turn remains.
+        reply_finished(conversation_id, Turn): the reply as saved, with its statistics;
+            `is_interrupted` when the worker died. Always the last signal of a reply that had text.
+        reply_failed(conversation_id, ErrorInfo): the reply was refused or failed before any text;
+            no turn remains.
         memory_sampled(MemorySampled)
         failed(ErrorInfo): loading failed, or the conversation could not be saved.
         worker_died(str): one sentence; `restart()` starts the engine again and reloads the model.
@@ -68,7 +73,8 @@ class ChatController(QObject):
     worker_unresponsive = Signal(float)
 
     def __init__(self, store: ChatStore, parent: QObject | None = None) -> None:
-        """`store` is open (`ChatStore.open(path)`); its `notice`, if any, is the window's to show."""
+        """`store` is open (`ChatStore.open(path)`); its `notice`, if any, is the window's to show.
+        """
         super().__init__(parent)
         raise NotImplementedError
 
@@ -84,8 +90,12 @@ class ChatController(QObject):
         """The model that answers; None when none is loaded."""
         raise NotImplementedError
 
-    def load_model(self, model_dir: Path, *, device: str = "auto", max_model_len: int | None = None) -> None:
-        """Loads a native checkpoint (starting the worker if need be); answered by `model_loaded` or `failed`."""
+    def load_model(
+        self, model_dir: Path, *, device: str = "auto", max_model_len: int | None = None
+    ) -> None:
+        """Loads a native checkpoint (starting the worker if need be); answered by `model_loaded` or
+        `failed`.
+        """
         raise NotImplementedError
 
     def unload_model(self) -> None:
@@ -110,7 +120,9 @@ class ChatController(QObject):
 
     @property
     def reply_text(self) -> str:
-        """The text of the running reply so far (for a page that opens its conversation again); '' without one."""
+        """The text of the running reply so far (for a page that opens its conversation again); ''
+        without one.
+        """
         raise NotImplementedError
 
     def conversations(self, query: str = "") -> tuple[ConversationSummary, ...]:
@@ -148,15 +160,21 @@ class ChatController(QObject):
     # --- replies -----------------------------------------------------------------------------
 
     def send(self, text: str) -> None:
-        """Saves the user's message and asks for a reply; no effect unless READY or when `text` is blank."""
+        """Saves the user's message and asks for a reply; no effect unless READY or when `text` is
+        blank.
+        """
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Stops the running reply within one token; it ends with `reply_finished` (finish reason cancelled)."""
+        """Stops the running reply within one token; it ends with `reply_finished` (finish reason
+        cancelled).
+        """
         raise NotImplementedError
 
     def regenerate(self) -> None:
-        """Replaces the last reply of the open conversation; no effect unless READY and it has a user's message."""
+        """Replaces the last reply of the open conversation; no effect unless READY and it has a
+        user's message.
+        """
         raise NotImplementedError
 
     def shutdown(self) -> None:

@@ -22,7 +22,9 @@ class ConversionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConversionJob:
-    """One source in the queue and how it shall be converted. `output` is the folder that will appear."""
+    """One source in the queue and how it shall be converted. `output` is the folder that will
+    appear.
+    """
 
     job_id: int
     source: Path
@@ -87,7 +89,8 @@ class ConversionController(QObject):
         overwrite: bool = False,
         start: bool = True,
     ) -> None:
-        """Queues dropped files or folders; with `start` False each waits in PLANNED for `start()`."""
+        """Queues dropped files or folders; with `start` False each waits in PLANNED for `start()`.
+        """
         raise NotImplementedError
 
     def start(self) -> None:
@@ -107,5 +110,7 @@ class ConversionController(QObject):
         raise NotImplementedError
 
     def shutdown(self) -> None:
-        """Cancels, ends the worker process and waits for both; call once before the application quits."""
+        """Cancels, ends the worker process and waits for both; call once before the application
+        quits.
+        """
         raise NotImplementedError

@@ -11,7 +11,8 @@ class LibraryController(QObject):
     """Lists and removes native checkpoints.
 
     Signals (all on the GUI thread):
-        entries_changed(tuple[LibraryEntry, ...]): the whole list (`app.hub.library`), sorted by name.
+        entries_changed(tuple[LibraryEntry, ...]): the whole list (`app.hub.library`), sorted by
+            name.
         failed(ErrorInfo)
     """
 

@@ -259,9 +259,14 @@ class WorkerStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerDied(Event):
-    """The child process ended without being asked to."""
+    """The child process ended without being asked to; `exit_code` None: it could not be started."""
 
     exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStopped(Event):
+    """The child process ended as asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,3 +274,8 @@ class WorkerUnresponsive(Event):
     """No sign of life for `silent_s` seconds; the process still exists."""
 
     silent_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRecovered(Event):
+    """A process that was unresponsive gives signs of life again."""

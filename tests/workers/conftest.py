@@ -1,0 +1,10 @@
+"""Makes the fake services importable by name, here and in the child processes (which get our
+sys.path).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
