@@ -6,11 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from app.checkpoint.reader import Checkpoint
+from app.core.errors import ContextLengthError, EngineError
 from app.spec.model_spec import ModelSpec
+
+# The longest chunk that the engine sends. Small enough that a cancel waits for a fraction of a
+# second even where a CPU prefills only 200 tokens a second.
+PREFILL_CHUNK_TOKENS = 128
 
 
 class LogitsWanted(Enum):
@@ -25,8 +32,8 @@ class LogitsWanted(Enum):
 class SequenceChunk:
     """Tokens to run for one sequence: a piece of a prompt, or the one token of a decode step.
 
-    slot: which KV sequence; start: position of the first token (everything before it is in the cache,
-    everything from it on is overwritten); token_ids int32 [n].
+    slot: which KV sequence; start: position of the first token (everything before it is in the
+    cache, everything from it on is overwritten); token_ids int32 [n].
     """
 
     slot: int
@@ -48,9 +55,19 @@ class Executor(ABC):
     """Runs one checkpoint. Not thread-safe: the engine thread owns it."""
 
     name: str
-    spec: ModelSpec
-    max_model_len: int
-    num_slots: int
+    kv_element_bytes: ClassVar[int] = 4  # of one number in the KV cache, for the memory plan
+
+    def __init__(
+        self, checkpoint: Checkpoint, spec: ModelSpec, max_model_len: int, num_slots: int = 1
+    ) -> None:
+        self.spec = spec
+        self.max_model_len = max_model_len
+        self.num_slots = num_slots
+
+    @classmethod
+    def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:
+        """What the weights will take; by default what they take on disk."""
+        return checkpoint.total_bytes
 
     @abstractmethod
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
@@ -58,6 +75,24 @@ class Executor(ABC):
 
         Raises ContextLengthError when start + n > max_model_len.
         """
+
+    def check_chunks(self, chunks: Sequence[SequenceChunk]) -> None:
+        """Raises what `step` promises, before any cache is touched."""
+        for chunk in chunks:
+            end = chunk.start + len(chunk.token_ids)
+            if end > self.max_model_len:
+                raise ContextLengthError(
+                    f"{end} tokens do not fit into the context, which was planned for "
+                    f"{self.max_model_len}."
+                )
+            if not 0 <= chunk.slot < self.num_slots or chunk.start < 0 or not len(chunk.token_ids):
+                raise EngineError(
+                    f"There is no such chunk: slot {chunk.slot}, start {chunk.start}."
+                )
+            if chunk.token_ids.min() < 0 or chunk.token_ids.max() >= self.spec.vocab_size:
+                raise EngineError(
+                    f"A token id is outside the vocabulary of {self.spec.vocab_size}."
+                )
 
     @abstractmethod
     def memory_use(self) -> MemoryUse:

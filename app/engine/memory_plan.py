@@ -1,0 +1,158 @@
+"""How much context fits: weights + KV cache + workspace against the memory that is left. Bytes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import psutil
+
+from app.core.errors import ResourceError, UsageError
+from app.engine.executors.base import PREFILL_CHUNK_TOKENS
+from app.spec.model_spec import ModelSpec
+from app.spec.rope import RopeType
+from app.spec.weights import iter_linears, iter_vectors
+
+# Left to the system and to everything that starts after the model is loaded.
+RESERVE_BYTES = 512 << 20
+MIN_MODEL_LEN = 128
+_GRID_BITS = {"w4": 4, "w3": 3, "w8": 8}
+_GRID_GROUP = 128
+_SCALE_BYTES = 2
+_NORM_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorCosts:
+    """What an executor will hold: its weights, and the size of one element of its KV cache."""
+
+    weights_bytes: int
+    kv_element_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """The context that was chosen, and the sums behind it."""
+
+    max_model_len: int
+    weights_bytes: int
+    kv_bytes_per_token: int
+    workspace_bytes: int
+    available_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FitRow:
+    """One line of the fit table: the context that would fit if the model were stored on `grid`."""
+
+    grid: str
+    weights_bytes: int
+    kv_bytes_per_token: int
+    max_context: int
+
+
+def available_memory_bytes() -> int:
+    """What can be taken without swapping, less the reserve; other processes are subtracted."""
+    return max(0, psutil.virtual_memory().available - RESERVE_BYTES)
+
+
+def kv_bytes_per_token(spec: ModelSpec, kv_element_bytes: int) -> int:
+    """Keys and values of all layers for one position."""
+    return 2 * spec.num_hidden_layers * spec.kv_size * kv_element_bytes
+
+
+def workspace_bytes(spec: ModelSpec) -> int:
+    """Activations of one piece of a prompt in float32, and one row of logits."""
+    wide = 2 * spec.hidden_size + 2 * spec.q_size + 2 * spec.kv_size + 2 * spec.intermediate_size
+    return 4 * (PREFILL_CHUNK_TOKENS * wide + spec.vocab_size)
+
+
+def native_max_model_len(spec: ModelSpec) -> int:
+    """The context that the model claims, as far as it needs no change of its rope frequencies.
+
+    Dynamic and longrope frequencies depend on the sequence's length. Up to the trained length they
+    are those of transformers; beyond it they are fixed by the context that is asked for explicitly
+    (`RopeSpec.inverse_frequencies`), since changing them midway would invalidate the KV cache.
+    """
+    if spec.rope.rope_type in (RopeType.DYNAMIC, RopeType.LONGROPE):
+        return min(spec.max_position_embeddings, spec.rope.original_max_position_embeddings)
+    return spec.max_position_embeddings
+
+
+def plan_memory(
+    spec: ModelSpec,
+    costs: ExecutorCosts,
+    available_bytes: int,
+    wanted_len: int | None = None,
+    num_slots: int = 1,
+) -> MemoryPlan:
+    """Chooses the context: `wanted_len`, or as much of the model's own as fits.
+
+    Raises UsageError for a context that the model cannot have, ResourceError with the numbers when
+    it does not fit.
+    """
+    limit = (
+        _check_wanted(spec, wanted_len) if wanted_len is not None else native_max_model_len(spec)
+    )
+    per_token = kv_bytes_per_token(spec, costs.kv_element_bytes)
+    workspace = workspace_bytes(spec)
+    left = available_bytes - costs.weights_bytes - workspace
+    fitting = max(0, left // (per_token * num_slots))
+    needed_len = limit if wanted_len is not None else min(limit, MIN_MODEL_LEN)
+    if fitting < needed_len:
+        needed = costs.weights_bytes + workspace + needed_len * per_token * num_slots
+        raise ResourceError(
+            f"The model needs {_gib(needed)} of memory for a context of {needed_len} tokens, "
+            f"{_gib(costs.weights_bytes)} of it for weights; only {_gib(available_bytes)} are free."
+        )
+    return MemoryPlan(
+        min(limit, fitting), costs.weights_bytes, per_token, workspace, available_bytes
+    )
+
+
+def fit_table(
+    spec: ModelSpec,
+    available_bytes: int,
+    exact_weights_bytes: int | None = None,
+    kv_element_bytes: int = 4,
+) -> list[FitRow]:
+    """One row per grid that the model could be converted to, from the spec alone.
+
+    `exact_weights_bytes` is the size on the source's own grid as the conversion plan knows it;
+    without it there is no such row. `max_context` is 0 where even the weights do not fit.
+    """
+    sizes = {grid: _grid_weights_bytes(spec, bits) for grid, bits in _GRID_BITS.items()}
+    if exact_weights_bytes is not None:
+        sizes = {"exact": exact_weights_bytes, **sizes}
+    per_token = kv_bytes_per_token(spec, kv_element_bytes)
+    return [
+        FitRow(grid, size, per_token, _max_context(spec, available_bytes - size, per_token))
+        for grid, size in sizes.items()
+    ]
+
+
+def _max_context(spec: ModelSpec, left_bytes: int, per_token: int) -> int:
+    fitting = (left_bytes - workspace_bytes(spec)) // per_token
+    return max(0, min(native_max_model_len(spec), fitting))
+
+
+def _check_wanted(spec: ModelSpec, wanted_len: int) -> int:
+    longest = spec.max_position_embeddings
+    if spec.rope.rope_type is RopeType.DYNAMIC:
+        longest = math.floor(longest * spec.rope.factor)
+    if not 2 <= wanted_len <= longest:
+        raise UsageError(
+            f"A context of {wanted_len} tokens was asked for; this model can have 2 to {longest}."
+        )
+    return wanted_len
+
+
+def _grid_weights_bytes(spec: ModelSpec, bits: int) -> int:
+    codes = sum(rows * -(-columns * bits // 8) for _, (rows, columns) in iter_linears(spec))
+    scales = sum(rows * -(-columns // _GRID_GROUP) for _, (rows, columns) in iter_linears(spec))
+    norms = sum(size for _, (size,) in iter_vectors(spec))
+    return codes + scales * _SCALE_BYTES + norms * _NORM_BYTES
+
+
+def _gib(num_bytes: int) -> str:
+    return f"{num_bytes / (1 << 30):.2f} GiB"
