@@ -1,0 +1,35 @@
+"""Token ids -> text while they are generated."""
+
+from __future__ import annotations
+
+import codecs
+
+from app.engine.tokenizer import Tokenizer
+
+
+class Detokenizer:
+    """Streams one reply: what `add` and `flush` return, joined, is `Tokenizer.decode` of all ids.
+
+    A character may be spread over several tokens; its bytes are held until it is complete, so U+FFFD appears
+    only for bytes that can no longer become one. Every token costs the same, however long the reply is.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, skip_special_tokens: bool = True) -> None:
+        self._tokenizer = tokenizer
+        self._skip_special_tokens = skip_special_tokens
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._at_start = True
+
+    def add(self, token_id: int) -> str:
+        """The text that became certain with this token; often one word, sometimes nothing."""
+        if self._skip_special_tokens and self._tokenizer.is_special(token_id):
+            return ""
+        piece = self._tokenizer.token_bytes(token_id)
+        if self._at_start and piece:
+            piece = self._tokenizer.strip_prefix(piece)
+            self._at_start = False
+        return self._decoder.decode(piece)
+
+    def flush(self) -> str:
+        """The reply is over: U+FFFD for a character that was begun and never finished."""
+        return self._decoder.decode(b"", final=True)

@@ -1,0 +1,147 @@
+"""Text <-> token ids with Hugging Face's `tokenizers`, and what a model says about its special tokens.
+
+Encoding is the library's. Decoding is done here, token by token as bytes: only so can a reply be streamed
+without guessing whether a character is complete, and the two kinds of vocabulary be treated alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from app.core.errors import CheckpointError
+from app.engine.chat_template import SPECIAL_TOKEN_NAMES, ChatTemplate
+from app.engine.token_bytes import TokenBytes
+
+
+class Tokenizer:
+    """The tokenizer of one checkpoint. Encoding may be called from several threads."""
+
+    def __init__(self, content: str, config: Mapping[str, Any], generation_config: Mapping[str, Any]) -> None:
+        """`content` is a tokenizer.json; the two configs are the parsed files of that name."""
+        self._content = content
+        self._config = config
+        self._backend = tokenizers.Tokenizer.from_str(content)
+        self._bytes = TokenBytes.from_tokenizer_json(json.loads(content), self._backend)
+        self._special_tokens = _read_special_tokens(config)
+        self.bos_token_id = self._find_id("bos_token", generation_config.get("bos_token_id"))
+        self.eos_token_ids = self._collect_eos_ids(generation_config.get("eos_token_id"))
+        self.vocab_size = self._backend.get_vocab_size(with_added_tokens=True)
+
+    @classmethod
+    def from_dir(cls, directory: Path) -> Tokenizer:
+        """Reads the tokenizer files of a checkpoint. Raises `CheckpointError` naming the file at fault."""
+        path = directory / "tokenizer.json"
+        try:
+            content = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CheckpointError(f"{path} cannot be read.", detail=str(error)) from error
+        config = _read_json(directory / "tokenizer_config.json")
+        if (directory / "chat_template.jinja").is_file():
+            config["chat_template"] = (directory / "chat_template.jinja").read_text(encoding="utf-8")
+        generation_config = _read_json(directory / "generation_config.json")
+        try:
+            return cls(content, config, generation_config)
+        except (CheckpointError, MemoryError):
+            raise
+        except Exception as error:  # the library raises bare Exception
+            raise CheckpointError(f"{path} is not a valid tokenizer.", detail=str(error)) from error
+
+    def encode(self, text: str, *, add_special_tokens: bool = True, parse_special: bool = True) -> list[int]:
+        """Token ids of `text`.
+
+        `add_special_tokens` puts bos before it where the model wants one; `parse_special` turns text such as
+        `<|im_end|>` into that token, without it such text is spelled out like any other.
+        """
+        backend = self._backend if parse_special else self._plain_backend
+        ids: list[int] = backend.encode(
+            _replace_lone_surrogates(text), add_special_tokens=add_special_tokens
+        ).ids
+        return ids
+
+    def encode_chat(self, rendered: str) -> list[int]:
+        """Token ids of a rendered chat template, with bos exactly once where the model wants it.
+
+        Special tokens are parsed everywhere, as transformers does by default: once rendered, a template's own
+        `<|im_end|>` and one that a user typed are the same text. The person at the keyboard is the owner of
+        the model, so this is a way to write prompts and not a breach.
+        """
+        ids = self.encode(rendered, add_special_tokens=False)
+        missing = self._config.get("template_adds_bos") is False and self._config.get("add_bos_token")
+        if missing and self.bos_token_id is not None and ids[:1] != [self.bos_token_id]:
+            ids.insert(0, self.bos_token_id)
+        return ids
+
+    def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = True) -> str:
+        """The text of `ids`; bytes that are no UTF-8 become U+FFFD, ids beyond the vocabulary nothing."""
+        pieces = [self.token_bytes(i) for i in ids if not (skip_special_tokens and self.is_special(i))]
+        return self.strip_prefix(b"".join(pieces)).decode("utf-8", errors="replace")
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """What one token adds to a text, special tokens too; empty beyond the vocabulary."""
+        return self._bytes.lookup(token_id)
+
+    def is_special(self, token_id: int) -> bool:
+        """Whether this token is a marker and not text."""
+        return self._bytes.is_special(token_id)
+
+    def strip_prefix(self, text: bytes) -> bytes:
+        """The start of a decoded text without the one space that encoding put before it."""
+        return self._bytes.strip_prefix(text)
+
+    @cached_property
+    def chat_template(self) -> ChatTemplate | None:
+        """The model's own template, None when it has none. Raises `UnsupportedError` when it has errors."""
+        template = self._config.get("chat_template")
+        return ChatTemplate.from_config(template, self._special_tokens) if template else None
+
+    @cached_property
+    def _plain_backend(self) -> tokenizers.Tokenizer:
+        """A second tokenizer that spells special tokens out; the switch of the first is not thread-safe."""
+        backend = tokenizers.Tokenizer.from_str(self._content)
+        backend.encode_special_tokens = True
+        return backend
+
+    def _find_id(self, name: str, configured: object) -> int | None:
+        token_id = self._backend.token_to_id(self._special_tokens.get(name, ""))
+        if token_id is None and isinstance(configured, int):
+            return configured
+        return token_id
+
+    def _collect_eos_ids(self, configured: object) -> tuple[int, ...]:
+        """generation_config.json's ids (one or a list), completed by the tokenizer's own eos token."""
+        listed = configured if isinstance(configured, list) else [configured]
+        ids = [*listed, self._find_id("eos_token", None)]
+        return tuple(dict.fromkeys(i for i in ids if isinstance(i, int)))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """The object in `path`; empty where the file is absent. Raises `CheckpointError` when it is damaged."""
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path} is damaged.", detail=str(error)) from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} is damaged: it holds no JSON object.")
+    return content
+
+
+def _read_special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
+    """`bos_token` and its like; Hugging Face writes each as a text or as an object with `content`."""
+    values = {name: config.get(name) for name in SPECIAL_TOKEN_NAMES}
+    texts = {
+        name: value.get("content") if isinstance(value, dict) else value for name, value in values.items()
+    }
+    return {name: text for name, text in texts.items() if isinstance(text, str)}
+
+
+def _replace_lone_surrogates(text: str) -> str:
+    """Half of a UTF-16 pair (a JSON escape, a cut clipboard) has no UTF-8 form; it becomes U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
