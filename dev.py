@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""One door for developers, standard library only: makes `.venv`, installs what is missing, runs, tests.
+"""One door for developers, standard library only: makes `.venv`, installs, runs, tests.
 
     python3 dev.py run [ARGS]      the window, or `deepinfer ARGS`; run-time dependencies only
     python3 dev.py test [ARGS]     lint, types, import contract, tests; ARGS go to pytest
     python3 dev.py lint            the same without the tests
     python3 dev.py bench [NAME]    the benchmarks, and the table in README.md made from them
     python3 dev.py screenshot      the picture in README.md, taken of the real window
-    python3 dev.py install EXTRA   one of the extras of pyproject.toml: reference, cuda, starter, ...
+    python3 dev.py install EXTRA   an extra of pyproject.toml: reference, cuda, starter, ...
 
-What was done is stamped in `.venv`, so that a second run starts at once. Notes go to stderr: stdout belongs
-to the program that is run.
+What was done is stamped in `.venv`, so that a second run starts at once. Notes go to stderr: stdout
+belongs to the program that is run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STAMPS = VENV / "stamps"
 NATIVE_DIR = ROOT / "kernels" / "cpu"
 NATIVE_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp", ".inc", ".py", ".txt", ".cmake"}
 
-# What Qt opens at run time and pip cannot bring: GL, keyboard maps, D-Bus, fonts, and xcb for a real window.
+# What Qt opens at run time and pip cannot bring: GL, keyboard maps, D-Bus, fonts, xcb.
 QT_PACKAGES = (
     *("libglib2.0-0", "libgl1", "libegl1", "libxkbcommon0", "libdbus-1-3", "libfontconfig1"),
     *("libxcb-cursor0", "libxkbcommon-x11-0", "libxcb-icccm4", "libxcb-keysyms1", "libxcb-shape0"),
@@ -133,7 +133,7 @@ def install(args: list[str]) -> int:
 
 
 def prepare_runtime() -> None:
-    """Run-time dependencies, the native library, the starter model; CuPy only beside an NVIDIA driver."""
+    """Run-time dependencies, native library, starter model; CuPy only beside an NVIDIA driver."""
     ensure_system_packages()
     ensure_venv()
     ensure(
@@ -206,7 +206,7 @@ def _native_sources() -> Iterable[tuple[str, str]]:
 
 
 def ensure_system_packages() -> None:
-    """On Debian and its kin: Qt's libraries, fonts, a compiler, venv. Elsewhere they are there or pip's."""
+    """On Debian and its kin: Qt's libraries, fonts, a compiler, venv; elsewhere they are there."""
     if not shutil.which("apt-get") or _is_stamped_system():
         return
     wanted = [*QT_PACKAGES]
@@ -260,8 +260,9 @@ def pip(*args: str) -> None:
 
 
 def call(*args: str, cwd: Path | None = None) -> int:
-    """Runs the venv's Python, where the user stands unless told otherwise; returns its exit code."""
-    return subprocess.run([str(PYTHON), *args], env=_environment(), cwd=cwd, check=False).returncode
+    """Runs the venv's Python, where the user stands unless told otherwise."""
+    command = [str(PYTHON), *args]
+    return subprocess.run(command, env=_environment(), cwd=cwd, check=False).returncode
 
 
 def check_call(*args: str) -> None:

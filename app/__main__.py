@@ -9,7 +9,6 @@ from pathlib import Path
 
 from app.core.probe import has_display
 
-
 _NO_DISPLAY = "deepinfer: there is no display for a window; see `deepinfer --help` for commands.\n"
 
 

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from app import __version__
 from app.cli import bench, chat, convert, evaluate, inspect, library
@@ -15,7 +16,7 @@ from app.core.errors import AppError, JobCancelledError, UsageError
 from app.core.log import configure_logging
 from app.core.paths import log_path
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 _COMMANDS = (inspect, convert, chat, evaluate, bench, library)
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         args = create_parser().parse_args(arguments)
     except SystemExit as ended:  # argparse has said why
         return int(ended.code or 0)
-    configure_logging(log_path().with_name("cli.log"))
+    configure_logging(_cli_log_path())
     return _run_guarded(args)
 
 
@@ -55,21 +56,23 @@ def _run_guarded(args: argparse.Namespace) -> int:
     except UsageError as error:
         return _fail(error.message, EXIT_USAGE)
     except AppError as error:
-        _log.error("%s: %s %s", type(error).__name__, error.message, error.detail)
+        _logger.error("%s: %s %s", type(error).__name__, error.message, error.detail)
         return _fail(error.message)
     except BrokenPipeError:
         # The reader has gone (`| head`); Python would complain once more while closing stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except OSError as error:
-        _log.exception("operating system")
+        _logger.exception("operating system")
         return _fail(f"{error.filename or 'system'}: {error.strerror or error}")
     except Exception as error:
-        _log.exception("internal error")
-        return _fail(
-            f"internal error: {error or type(error).__name__}; the log is {log_path().parent}"
-        )
+        _logger.exception("internal error")
+        return _fail(f"internal error: {error or type(error).__name__}; see {_cli_log_path()}")
     return EXIT_OK
+
+
+def _cli_log_path() -> Path:
+    return log_path().with_name("cli.log")
 
 
 def _fail(reason: str, code: int = EXIT_FAILED) -> int:

@@ -49,7 +49,7 @@ def format_bytes(num_bytes: float) -> str:
 
 
 def use_utf8() -> None:
-    """Pipes on Windows would get the code page of the system, and fail at the first Chinese character."""
+    """A pipe on Windows has the system's code page and would fail at the first Chinese character."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

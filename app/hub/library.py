@@ -1,4 +1,4 @@
-"""The library: the native checkpoints below one folder. A checkpoint's name is its folder, relative to it."""
+"""The library: native checkpoints below one folder; a name in it is a folder relative to that."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LibraryEntry:
 
 
 def list_entries(library_dir: Path) -> tuple[LibraryEntry, ...]:
-    """All checkpoints whose manifest can be read, sorted by name; damaged ones are named in the log."""
+    """All checkpoints whose manifest can be read, sorted by name; the log names damaged ones."""
     return tuple(sorted(_iter_entries(library_dir), key=lambda entry: entry.name.casefold()))
 
 
