@@ -39,7 +39,9 @@ def _pad_columns(codes: Bytes, multiple: int) -> Bytes:
 
 
 def _pack4(codes: Bytes) -> Bytes:
-    return (codes[:, 0::2] & 15) | (codes[:, 1::2] << 4)
+    low, high = codes[:, 0::2], codes[:, 1::2]
+    packed: Bytes = (low & np.uint8(15)) | (high << np.uint8(4))
+    return packed
 
 
 def _pack3(codes: Bytes) -> Bytes:
