@@ -49,7 +49,7 @@ def format_bytes(num_bytes: float) -> str:
 
 
 def use_utf8() -> None:
-    """A pipe on Windows has the system's code page and would fail at the first Chinese character."""
+    """A pipe on Windows has the system's code page and would fail at the first Chinese letter."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

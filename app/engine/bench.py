@@ -1,0 +1,98 @@
+"""How fast a loaded checkpoint is: prompt and decode tokens per second, without sampling and text.
+
+Decoding is bound by memory: each step reads every weight once. `bandwidth_fraction` is the rate
+at which weights were read over the rate at which this machine copies memory (measured here, all
+cores, read plus written bytes): 1.0 is a decoder that only waits for the memory bus.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.core.device import describe_machine
+from app.engine.executors.base import (
+    PREFILL_CHUNK_TOKENS,
+    Executor,
+    LogitsWanted,
+    SequenceChunk,
+)
+
+Progress = Callable[[int, int], None]
+
+_COPY_BYTES = 128 << 20  # well beyond every cache
+_COPY_REPEATS = 3
+_SEED = 0
+_NUM_WARM_UP_TOKENS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Tokens per second over the whole batch."""
+
+    prefill_tok_s: float
+    decode_tok_s: float
+
+
+def measure_speed(
+    executor: Executor, num_prompt: int, num_generated: int, on_progress: Progress | None = None
+) -> Speed:
+    """Runs `num_prompt` random tokens, then `num_generated` steps, on every slot at once.
+
+    Random tokens do: the work does not depend on them. Raises ContextLengthError when they do
+    not fit.
+    """
+    rng = np.random.default_rng(_SEED)
+    shape = (executor.num_slots, num_prompt + num_generated)
+    token_ids = rng.integers(0, executor.spec.vocab_size, shape, dtype=np.int32)
+    report = on_progress or (lambda done, total: None)
+    _run_prompt(executor, token_ids[:, :_NUM_WARM_UP_TOKENS], lambda done, total: None)
+    prefill_s = _time(lambda: _run_prompt(executor, token_ids[:, :num_prompt], report))
+    decode_s = _time(lambda: _decode(executor, token_ids, num_prompt, report))
+    slots = executor.num_slots
+    return Speed(slots * num_prompt / prefill_s, slots * num_generated / decode_s)
+
+
+def measure_copy_bandwidth() -> float:
+    """Bytes per second, read plus written, of copying memory on all cores; the best of three."""
+    num_threads = describe_machine().num_cores
+    source = np.ones(_COPY_BYTES, dtype=np.uint8)
+    target = np.ones_like(source)
+    pairs = list(
+        zip(np.array_split(source, num_threads), np.array_split(target, num_threads), strict=True)
+    )
+    with ThreadPoolExecutor(num_threads) as pool:
+        times = [_time(lambda: list(pool.map(_copy, pairs))) for _ in range(_COPY_REPEATS)]
+    return 2 * _COPY_BYTES / min(times)
+
+
+def _copy(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    np.copyto(pair[1], pair[0])
+
+
+def _time(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def _run_prompt(executor: Executor, token_ids: np.ndarray, report: Progress) -> None:
+    num_prompt = token_ids.shape[1]
+    for start in range(0, num_prompt, PREFILL_CHUNK_TOKENS):
+        stop = min(start + PREFILL_CHUNK_TOKENS, num_prompt)
+        wanted = LogitsWanted.LAST if stop == num_prompt else LogitsWanted.NONE
+        for slot, row in enumerate(token_ids):
+            executor.step([SequenceChunk(slot, start, row[start:stop], wanted)])
+        report(stop, num_prompt)
+
+
+def _decode(executor: Executor, token_ids: np.ndarray, num_prompt: int, report: Progress) -> None:
+    total = token_ids.shape[1]
+    for position in range(num_prompt, total):
+        column = token_ids[:, position : position + 1]
+        executor.step([SequenceChunk(slot, position, ids) for slot, ids in enumerate(column)])
+        report(position + 1, total)

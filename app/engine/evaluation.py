@@ -1,0 +1,164 @@
+"""How good a checkpoint is on a text: perplexity, and how far its predictions are from another's.
+
+The text's tokens are cut into windows of `window` tokens that do not overlap; each window starts
+with an empty context, and every token but its first is predicted. Perplexity is exp(mean negative
+log-likelihood) over all predicted tokens. KL is KL(P_yardstick || P_model) in nats per predicted
+token; top-1 agreement is the share of tokens where both find the same token likeliest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.core.errors import UsageError
+from app.core.jobs import CancelToken
+from app.engine.executors.base import (
+    PREFILL_CHUNK_TOKENS,
+    Executor,
+    LogitsWanted,
+    SequenceChunk,
+)
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+# Log-probabilities are taken in float64, a few rows at a time: a row of 150,000 words is 1.2 MB.
+_ROWS_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """`tokens` counts the predicted ones; the last three are None without a yardstick."""
+
+    perplexity: float
+    tokens: int
+    kl_mean: float | None = None
+    kl_max: float | None = None
+    top1_agreement: float | None = None
+
+
+def evaluate(
+    executor: Executor,
+    token_ids: Sequence[int],
+    window: int,
+    yardstick: Executor | None = None,
+    on_progress: Progress | None = None,
+    cancel: CancelToken | None = None,
+) -> Evaluation:
+    """Runs the text through `executor` (and `yardstick`); `on_progress(done, total)` counts tokens.
+
+    Raises UsageError for a text of fewer than two tokens and a yardstick of another vocabulary.
+    """
+    _check(executor, token_ids, yardstick)
+    totals = _Totals()
+    for piece in _iter_pieces(token_ids, window):
+        if cancel is not None:
+            cancel.check()
+        totals.add(
+            piece.targets,
+            _predict(executor, piece),
+            _predict(yardstick, piece) if yardstick else None,
+        )
+        if on_progress is not None:
+            on_progress(piece.num_done, len(token_ids))
+    return totals.summarise()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a window; `targets` int64 [n] are the tokens that its rows of logits predict."""
+
+    chunk: SequenceChunk
+    targets: npt.NDArray[np.int64]
+    num_done: int
+
+
+def _check(executor: Executor, token_ids: Sequence[int], yardstick: Executor | None) -> None:
+    if len(token_ids) < 2:
+        raise UsageError("The text is too short: it has fewer than two tokens.")
+    if yardstick is not None and yardstick.spec.vocab_size != executor.spec.vocab_size:
+        raise UsageError(
+            f"The two models have different vocabularies ({executor.spec.vocab_size} and "
+            f"{yardstick.spec.vocab_size} tokens), so their predictions cannot be compared."
+        )
+
+
+def _iter_pieces(token_ids: Sequence[int], window: int) -> Iterator[_Piece]:
+    for begin in range(0, len(token_ids), window):
+        end = min(begin + window, len(token_ids))
+        # A window's last token is only predicted, never run: nothing comes after it.
+        for start in range(begin, end - 1, PREFILL_CHUNK_TOKENS):
+            stop = min(start + PREFILL_CHUNK_TOKENS, end - 1)
+            ids = np.asarray(token_ids[start:stop], dtype=np.int32)
+            chunk = SequenceChunk(0, start - begin, ids, LogitsWanted.ALL)
+            yield _Piece(
+                chunk, np.asarray(token_ids[start + 1 : stop + 1], dtype=np.int64), stop + 1
+            )
+
+
+def _predict(executor: Executor, piece: _Piece) -> npt.NDArray[np.float32]:
+    return executor.step([piece.chunk])[0]
+
+
+class _Totals:
+    """Sums over all predicted tokens."""
+
+    def __init__(self) -> None:
+        self._num_tokens = 0
+        self._negative_log_likelihood = 0.0
+        self._num_compared = 0
+        self._num_agreed = 0
+        self._kl_sum = 0.0
+        self._kl_max = 0.0
+
+    def add(
+        self,
+        targets: npt.NDArray[np.int64],
+        logits: npt.NDArray[np.float32],
+        yardstick: npt.NDArray[np.float32] | None,
+    ) -> None:
+        """`targets` [n], `logits` and `yardstick` [n, vocab_size]."""
+        for start in range(0, len(targets), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            log_probs = _log_softmax(logits[rows])
+            self._add_likelihood(targets[rows], log_probs)
+            if yardstick is not None:
+                self._add_comparison(log_probs, _log_softmax(yardstick[rows]))
+
+    def summarise(self) -> Evaluation:
+        mean = self._negative_log_likelihood / self._num_tokens
+        # exp overflows a float beyond 709; such a model is broken, and the figure says so.
+        perplexity = math.exp(mean) if mean < 700 else math.inf
+        if not self._num_compared:
+            return Evaluation(perplexity, self._num_tokens)
+        return Evaluation(
+            perplexity,
+            self._num_tokens,
+            kl_mean=self._kl_sum / self._num_compared,
+            kl_max=self._kl_max,
+            top1_agreement=self._num_agreed / self._num_compared,
+        )
+
+    def _add_likelihood(self, targets: npt.NDArray[np.int64], log_probs: Floats) -> None:
+        self._num_tokens += len(targets)
+        self._negative_log_likelihood -= float(log_probs[np.arange(len(targets)), targets].sum())
+
+    def _add_comparison(self, log_probs: Floats, yardstick: Floats) -> None:
+        kl = (np.exp(yardstick) * (yardstick - log_probs)).sum(axis=-1)
+        self._num_compared += len(kl)
+        self._kl_sum += float(kl.sum())
+        self._kl_max = max(self._kl_max, float(kl.max()))
+        agreed = log_probs.argmax(axis=-1) == yardstick.argmax(axis=-1)
+        self._num_agreed += int(agreed.sum())
+
+
+def _log_softmax(logits: npt.NDArray[np.float32]) -> Floats:
+    shifted = logits.astype(np.float64)
+    shifted -= shifted.max(axis=-1, keepdims=True)
+    shifted -= np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return shifted
