@@ -27,7 +27,7 @@ def _loads(library: str) -> bool:
 
 
 def has_display() -> bool:
-    """Whether a window can be shown: on Windows and macOS always, on Linux where a display is named.
+    """Whether a window can be shown: on Windows and macOS always, on Linux by the environment.
 
     `QT_QPA_PLATFORM` counts as well: who sets it to `offscreen` wants a window that nobody sees.
     """
