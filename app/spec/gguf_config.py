@@ -70,22 +70,38 @@ def config_from_gguf(
 
 def check_kind(metadata: Mapping[str, Any], file: str) -> None:
     """Refuses, by name, GGUF files that hold something other than a language model."""
-    kind, architecture = metadata.get("general.type", "model"), str(metadata.get("general.architecture"))
+    kind, architecture = (
+        metadata.get("general.type", "model"),
+        str(metadata.get("general.architecture")),
+    )
     if kind != "model":
-        raise UnsupportedError(f"{file}: this GGUF holds {_article(str(kind))}, not a language model.")
+        raise UnsupportedError(
+            f"{file}: this GGUF holds {_article(str(kind))}, not a language model."
+        )
     if architecture == "clip":
-        raise UnsupportedError(f"{file}: this GGUF holds a vision projector (clip), not a language model.")
+        raise UnsupportedError(
+            f"{file}: this GGUF holds a vision projector (clip), not a language model."
+        )
     if architecture in ("eagle3", "dflash") or architecture.endswith("_assistant"):
-        raise UnsupportedError(f"{file}: this GGUF holds a draft model ({architecture}), not a language model.")
+        raise UnsupportedError(
+            f"{file}: this GGUF holds a draft model ({architecture}), not a language model."
+        )
 
 
 def _article(kind: str) -> str:
-    known = {"mmproj": "a vision projector (mmproj)", "adapter": "a LoRA adapter", "imatrix": "an importance matrix"}
+    known = {
+        "mmproj": "a vision projector (mmproj)",
+        "adapter": "a LoRA adapter",
+        "imatrix": "an importance matrix",
+    }
     return known.get(kind, f"a {kind!r}")
 
 
 def _sizes(reader: GgufMetadata) -> dict[str, Any]:
-    hidden_size, num_heads = reader.integer("embedding_length"), reader.integer("attention.head_count")
+    hidden_size, num_heads = (
+        reader.integer("embedding_length"),
+        reader.integer("attention.head_count"),
+    )
     return {
         "hidden_size": hidden_size,
         "intermediate_size": reader.integer("feed_forward_length"),
@@ -106,10 +122,14 @@ def _head_dim(reader: GgufMetadata, hidden_size: int, num_heads: int) -> int:
     key_length = reader.integer("attention.key_length", hidden_size // num_heads)
     value_length = reader.integer("attention.value_length", key_length)
     if value_length != key_length:
-        raise reader.refuse("attention.value_length", f"{value_length} differs from key_length {key_length}")
+        raise reader.refuse(
+            "attention.value_length", f"{value_length} differs from key_length {key_length}"
+        )
     rotary = reader.integer("rope.dimension_count", key_length)
     if rotary != key_length:
-        raise reader.refuse("rope.dimension_count", f"rotating {rotary} of {key_length} dimensions is not supported")
+        raise reader.refuse(
+            "rope.dimension_count", f"rotating {rotary} of {key_length} dimensions is not supported"
+        )
     return int(key_length)
 
 
@@ -122,13 +142,22 @@ def _vocab_size(shapes: Mapping[str, tuple[int, ...]], file: str) -> int:
 def _class_fields(
     reader: GgufMetadata, architecture: GgufArchitecture, shapes: Collection[str]
 ) -> dict[str, Any]:
-    fields: dict[str, Any] = {"architectures": [architecture.class_name], "model_type": architecture.model_type}
+    fields: dict[str, Any] = {
+        "architectures": [architecture.class_name],
+        "model_type": architecture.model_type,
+    }
     window = reader.integer("attention.sliding_window", 0)
     if window and architecture.model_type != "llama":
-        raise reader.refuse("attention.sliding_window", "a sliding window is not known for this architecture")
+        raise reader.refuse(
+            "attention.sliding_window", "a sliding window is not known for this architecture"
+        )
     if window:
         # Mistral v0.1 shares the `llama` architecture; the window is what tells it apart.
-        return {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": window}
+        return {
+            "architectures": ["MistralForCausalLM"],
+            "model_type": "mistral",
+            "sliding_window": window,
+        }
     if architecture.has_optional_biases:
         fields["attention_bias"] = _has_biases(reader.file, _ATTENTION_LINEARS, shapes)
         fields["mlp_bias"] = _has_biases(reader.file, _MLP_LINEARS, shapes)
@@ -138,7 +167,9 @@ def _class_fields(
 def _has_biases(file: str, linears: tuple[str, ...], shapes: Collection[str]) -> bool:
     present = [name for name in linears if f"blk.0.{name}.bias" in shapes]
     if present and len(present) != len(linears):
-        raise UnsupportedError(f"{file}: only {', '.join(present)} of {', '.join(linears)} have biases.")
+        raise UnsupportedError(
+            f"{file}: only {', '.join(present)} of {', '.join(linears)} have biases."
+        )
     return bool(present)
 
 
@@ -152,6 +183,10 @@ def _check_plain_decoder(reader: GgufMetadata) -> None:
 
 
 def _token_ids(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    keys = {"bos_token_id": "bos_token_id", "eos_token_id": "eos_token_id", "pad_token_id": "padding_token_id"}
+    keys = {
+        "bos_token_id": "bos_token_id",
+        "eos_token_id": "eos_token_id",
+        "pad_token_id": "padding_token_id",
+    }
     found = {name: metadata.get(f"tokenizer.ggml.{key}") for name, key in keys.items()}
     return {name: value for name, value in found.items() if value is not None}

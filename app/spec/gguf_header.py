@@ -112,7 +112,9 @@ def _read_version(cursor: GgufStream) -> int:
     if version and not version & 0xFFFF:
         raise UnsupportedError(f"{cursor.file}: big-endian GGUF files are not supported.")
     if version not in (2, 3):
-        raise UnsupportedError(f"{cursor.file}: GGUF version {version} is not supported, only 2 and 3.")
+        raise UnsupportedError(
+            f"{cursor.file}: GGUF version {version} is not supported, only 2 and 3."
+        )
     return version
 
 
@@ -173,7 +175,9 @@ def _read_tensor_info(cursor: GgufStream) -> GgufTensor:
     if not 1 <= num_dimensions <= MAX_DIMENSIONS:
         raise cursor.fail(f"tensor {name!r} has {num_dimensions} dimensions")
     shape = tuple(
-        reversed([int(cursor.read_struct("Q", f"the shape of {name!r}")) for _ in range(num_dimensions)])
+        reversed(
+            [int(cursor.read_struct("Q", f"the shape of {name!r}")) for _ in range(num_dimensions)]
+        )
     )
     ggml_type = find_ggml_type(
         cursor.read_struct("I", f"the type of {name!r}"), file=cursor.file, tensor=name

@@ -58,11 +58,15 @@ class GgufMetadata:
 
     def finish(self, ignored: frozenset[str]) -> None:
         """Raises UnsupportedError naming the keys of the architecture that nobody read."""
-        names = {key.removeprefix(self._prefix) for key in self._metadata if key.startswith(self._prefix)}
+        names = {
+            key.removeprefix(self._prefix) for key in self._metadata if key.startswith(self._prefix)
+        }
         unread = sorted(names - self._read - ignored)
         if unread:
             listed = ", ".join(self._prefix + name for name in unread[:5])
-            raise UnsupportedError(f"{self.file}: metadata that this program does not understand: {listed}.")
+            raise UnsupportedError(
+                f"{self.file}: metadata that this program does not understand: {listed}."
+            )
 
     def _scalar(self, name: str, found: Any) -> Any:
         if not isinstance(found, np.ndarray):
@@ -72,4 +76,6 @@ class GgufMetadata:
         raise self.refuse(name, "different values per layer are not supported")
 
     def _ill_typed(self, name: str, wanted: str, found: object) -> InvalidSourceError:
-        return InvalidSourceError(f"{self.file}: {self._prefix}{name} must be {wanted}, not {str(found)[:40]!r}.")
+        return InvalidSourceError(
+            f"{self.file}: {self._prefix}{name} must be {wanted}, not {str(found)[:40]!r}."
+        )

@@ -16,7 +16,11 @@ from app.core.errors import InvalidSourceError
 from app.spec.gguf_metadata import GgufMetadata
 
 # The parameters that llama.cpp's converter assumes, and every Llama 3.x release has.
-_LLAMA3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+_LLAMA3 = {
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
 _DEFAULT_THETA = 10000.0
 _TABLE_TOLERANCE = 1e-6
 
@@ -30,7 +34,9 @@ def rope_parameters(
     if rope_freqs is None or _is_neutral(reader, head_dim, rope_freqs):
         return {"rope_theta": theta, **scaling}
     if scaling["rope_type"] != "default":
-        raise reader.refuse("rope.scaling.type", f"{scaling['rope_type']!r} together with rope_freqs.weight")
+        raise reader.refuse(
+            "rope.scaling.type", f"{scaling['rope_type']!r} together with rope_freqs.weight"
+        )
     return {"rope_theta": theta, **_table(theta, head_dim, rope_freqs)}
 
 
@@ -50,7 +56,9 @@ def _is_neutral(reader: GgufMetadata, head_dim: int, rope_freqs: npt.NDArray[np.
             f"[{head_dim // 2}]."
         )
     if not (np.isfinite(rope_freqs).all() and (rope_freqs > 0).all()):
-        raise InvalidSourceError(f"{reader.file}: rope_freqs.weight holds a divisor that is not positive.")
+        raise InvalidSourceError(
+            f"{reader.file}: rope_freqs.weight holds a divisor that is not positive."
+        )
     return bool((rope_freqs == 1).all())
 
 
@@ -60,7 +68,10 @@ def _table(theta: float, head_dim: int, rope_freqs: npt.NDArray[np.float32]) -> 
     if np.allclose(rope_freqs, expected, rtol=_TABLE_TOLERANCE, atol=0):
         return {"rope_type": "llama3", "factor": factor, **_LLAMA3}
     frequencies = theta ** -(np.arange(0, head_dim, 2) / head_dim) / rope_freqs.astype(np.float64)
-    return {"rope_type": "table", "inv_freq": [float(value) for value in frequencies.astype(np.float32)]}
+    return {
+        "rope_type": "table",
+        "inv_freq": [float(value) for value in frequencies.astype(np.float32)],
+    }
 
 
 def _scaling(reader: GgufMetadata) -> dict[str, Any]:
@@ -68,7 +79,10 @@ def _scaling(reader: GgufMetadata) -> dict[str, Any]:
     factor = reader.number("rope.scaling.factor", None)
     original = reader.integer("rope.scaling.original_context_length", None)
     legacy = reader.number("rope.scale_linear", None)
-    yarn = {name: reader.number(f"rope.scaling.{name}", None) for name in ("attn_factor", "yarn_beta_fast", "yarn_beta_slow")}
+    yarn = {
+        name: reader.number(f"rope.scaling.{name}", None)
+        for name in ("yarn_beta_fast", "yarn_beta_slow")
+    }
     if kind == "none" and legacy not in (None, 1.0):
         kind, factor = "linear", legacy
     match kind:
@@ -77,17 +91,22 @@ def _scaling(reader: GgufMetadata) -> dict[str, Any]:
         case "linear":
             return {"rope_type": "linear", "factor": _required(reader, factor)}
         case "yarn":
-            return {"rope_type": "yarn", "factor": _required(reader, factor)} | _yarn_fields(yarn, original)
+            return {"rope_type": "yarn", "factor": _required(reader, factor)} | _yarn_fields(
+                yarn, original
+            )
     raise reader.refuse("rope.scaling.type", f"{kind!r} is not supported")
 
 
 def _required(reader: GgufMetadata, factor: float | None) -> float:
     if factor is None or factor <= 0:
-        raise InvalidSourceError(f"{reader.file}: the metadata has a rope.scaling.type but no usable factor.")
+        raise InvalidSourceError(
+            f"{reader.file}: the metadata has a rope.scaling.type but no usable factor."
+        )
     return factor
 
 
 def _yarn_fields(yarn: dict[str, float | None], original: int | None) -> dict[str, Any]:
-    names = {"attn_factor": "attention_factor", "yarn_beta_fast": "beta_fast", "yarn_beta_slow": "beta_slow"}
-    fields: dict[str, Any] = {names[key]: value for key, value in yarn.items() if value is not None}
+    fields: dict[str, Any] = {
+        key.removeprefix("yarn_"): value for key, value in yarn.items() if value is not None
+    }
     return fields | ({} if original is None else {"original_max_position_embeddings": original})

@@ -42,7 +42,9 @@ class GgufStream:
                 f"the header is truncated or damaged: {what} needs {num_bytes:,} bytes past the end"
             )
         if self.offset + num_bytes > MAX_HEADER_BYTES:
-            raise self.fail(f"{what} would make the header larger than {MAX_HEADER_BYTES >> 20} MiB")
+            raise self.fail(
+                f"{what} would make the header larger than {MAX_HEADER_BYTES >> 20} MiB"
+            )
 
     def read(self, num_bytes: int, what: str) -> bytes:
         """The next `num_bytes` bytes."""
@@ -115,7 +117,9 @@ class GgufStream:
         self.check_available(num_bytes, what)
         start = self.offset
         self._stream.seek(start)
-        self._buffer = self._stream.read(max(num_bytes, min(_CHUNK_BYTES, self.total_bytes - start)))
+        self._buffer = self._stream.read(
+            max(num_bytes, min(_CHUNK_BYTES, self.total_bytes - start))
+        )
         self._buffer_start, self._pos = start, 0
         if len(self._buffer) < num_bytes:
             raise self.fail(f"the file ended while {what} was read")

@@ -27,7 +27,8 @@ class SourceLinear:
     `source_type` is the format's own word (`Q4_K`, `BF16`); `source_bytes` its size on disk.
     `native` is the scheme that holds it bit for bit; None where there is none (then only `load_dense`
     works) or where the source is itself dense (then `load_raw` gives its own dtype).
-    `load_dense` gives what the source's own library decodes to.
+    `load_dense` gives what the source's own library decodes to, `iter_dense` the same as
+    (rows, block of rows) from first to last, for those who must not hold the whole.
     """
 
     name: str
@@ -41,6 +42,7 @@ class SourceLinear:
     load_dense: Callable[[], npt.NDArray[np.float32]]
     load_raw: Callable[[], npt.NDArray[Any]] | None = None
     load_bias: Callable[[], npt.NDArray[Any]] | None = None
+    iter_dense: Callable[[], Iterator[tuple[slice, npt.NDArray[np.float32]]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Source(ABC):
 
     format: str
     path: Path
+    files: tuple[Path, ...]  # every file that is read; their sizes and times identify the source
     name: str
     config: dict[str, Any]  # a Hugging Face config.json that the adapters read
     is_quantized: bool

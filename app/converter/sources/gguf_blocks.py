@@ -77,7 +77,10 @@ def _signed(codes: Bytes, zero: int) -> npt.NDArray[np.int8]:
 
 def _q4_0(blocks: Bytes) -> Arrays:
     # code - 8 in four bits of two's complement is the code with its top bit flipped.
-    return {"packed": _repack_nibbles(blocks[..., 2:], 16) ^ np.uint8(0x88), "scales": _float16(blocks, 0)}
+    return {
+        "packed": _repack_nibbles(blocks[..., 2:], 16) ^ np.uint8(0x88),
+        "scales": _float16(blocks, 0),
+    }
 
 
 def _q4_1(blocks: Bytes) -> Arrays:
@@ -165,8 +168,12 @@ def _q6_k(blocks: Bytes) -> Arrays:
     }
 
 
-_IQ4_VALUES = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int8)
-_MXFP4_VALUES = np.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.int8)  # e2m1, doubled
+_IQ4_VALUES = np.array(
+    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int8
+)
+_MXFP4_VALUES = np.array(
+    [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.int8
+)  # e2m1, doubled
 
 
 def _iq4_nl(blocks: Bytes) -> Arrays:
@@ -175,7 +182,9 @@ def _iq4_nl(blocks: Bytes) -> Arrays:
 
 
 def _iq4_xs(blocks: Bytes) -> Arrays:
-    high = np.ascontiguousarray(blocks[..., 2:4]).view(np.uint16) >> np.arange(0, 16, 2, dtype=np.uint16)
+    high = np.ascontiguousarray(blocks[..., 2:4]).view(np.uint16) >> np.arange(
+        0, 16, 2, dtype=np.uint16
+    )
     low = _split_nibbles_in_place(blocks[..., 4:8])
     codes = _IQ4_VALUES[_rows(_split_nibbles(blocks[..., 8:], 16))]
     return {
@@ -200,14 +209,19 @@ def _mxfp4(blocks: Bytes) -> Arrays:
 
 def _ternary(digits: Bytes, scales: npt.NDArray[np.float16]) -> Arrays:
     """TQ1_0 and TQ2_0: -1, 0 or 1 times one fp16 per 256 columns, stored once for each of two groups of 128."""
-    return {"packed": pack_codes(_signed(_rows(digits), 1), 3), "scales": np.repeat(scales, 2, axis=1)}
+    return {
+        "packed": pack_codes(_signed(_rows(digits), 1), 3),
+        "scales": np.repeat(scales, 2, axis=1),
+    }
 
 
 def _tq1_0(blocks: Bytes) -> Arrays:
     """Five base-3 digits a byte (four in the last four bytes), as the fraction byte / 256, most significant first."""
     powers = np.array([1, 3, 9, 27, 81], np.uint8)[:, None]
     pieces = ((0, 32, 5), (32, 48, 5), (48, 52, 4))
-    parts = [(blocks[..., start:stop][..., None, :] * powers[:count]) for start, stop, count in pieces]
+    parts = [
+        (blocks[..., start:stop][..., None, :] * powers[:count]) for start, stop, count in pieces
+    ]
     shifted = np.concatenate([part.reshape(*blocks.shape[:-1], -1) for part in parts], axis=-1)
     digits = ((shifted.astype(np.uint16) * np.uint16(3)) >> np.uint16(8)).astype(np.uint8)
     return _ternary(digits, _float16(blocks, 52))
@@ -217,7 +231,9 @@ def _tq2_0(blocks: Bytes) -> Arrays:
     return _ternary(_split_bits(blocks[..., :64], 32, 2), _float16(blocks, 64))
 
 
-def _type(bits: int, group: int, scheme: Scheme, dtype: ScaleDtype, extract: Callable[[Bytes], Arrays]) -> NativeType:
+def _type(
+    bits: int, group: int, scheme: Scheme, dtype: ScaleDtype, extract: Callable[[Bytes], Arrays]
+) -> NativeType:
     return NativeType(QuantScheme(bits, group, scheme, dtype), extract)
 
 

@@ -1,0 +1,68 @@
+"""Which stored tensors were asked for: so that each is used exactly once, and every misfit is named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from app.core.errors import InvalidSourceError
+
+_NAMES_SHOWN = 4
+
+
+class Shaped(Protocol):
+    """Anything stored under a name with a shape."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """In NumPy's order."""
+
+
+T = TypeVar("T", bound=Shaped)
+
+
+class TensorClaims(Generic[T]):
+    """Takes tensors by name and expected shape, and remembers what was missing or mis-shaped."""
+
+    def __init__(self, tensors: Mapping[str, T]) -> None:
+        self._tensors = tensors
+        self._used: set[str] = set()
+        self._missing: set[str] = set()
+        self._misshaped: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tensors
+
+    def take(self, name: str, shape: tuple[int, ...]) -> T | None:
+        """The tensor; None (and a fault for `check`) when it is missing or has another shape."""
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            self._missing.add(name)
+            return None
+        self._used.add(name)
+        if tensor.shape != shape:
+            self._misshaped.add(f"{name} {list(tensor.shape)} instead of {list(shape)}")
+            return None
+        return tensor
+
+    def check(self, *, ignored: Collection[str], architecture: str, file: str) -> None:
+        """Raises InvalidSourceError listing missing, unexpected and mis-shaped tensors apart."""
+        unexpected = self._tensors.keys() - self._used - set(ignored)
+        kinds = {
+            "missing": self._missing,
+            "unexpected": unexpected,
+            "mis-shaped": self._misshaped,
+        }
+        faults = [f"{kind} {_shorten(sorted(names))}" for kind, names in kinds.items() if names]
+        if faults:
+            raise InvalidSourceError(
+                f"{file}: its tensors are not those of {architecture}: {'; '.join(faults)}.",
+                detail="\n".join(
+                    f"{kind}: {name}" for kind in kinds for name in sorted(kinds[kind])
+                ),
+            )
+
+
+def _shorten(names: list[str]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

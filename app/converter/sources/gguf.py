@@ -1,0 +1,168 @@
+"""GGUF files as a source: single or in shards, every type that gguf's own library decodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.converter.gguf_tokenizer import build_tokenizer_files
+from app.converter.sources.base import Source, SourceLinear, SourcePart, SourceVector
+from app.converter.sources.file_rows import FileRows
+from app.converter.sources.gguf_blocks import NATIVE_TYPES
+from app.converter.sources.gguf_decode import (
+    FLOAT_TYPES,
+    check_decodable,
+    iter_dense,
+    load_floats,
+    load_native,
+)
+from app.converter.sources.gguf_names import (
+    LinearTensors,
+    NameMap,
+    RowOrder,
+    TensorRows,
+    map_names,
+    row_order_of,
+    unpermute_index,
+)
+from app.converter.sources.gguf_shards import StoredTensor, open_gguf_model
+from app.converter.sources.parts import group_parts
+from app.core.errors import UnsupportedError
+from app.spec.gguf_config import config_from_gguf
+from app.spec.model_spec import ModelSpec
+from app.spec.registry import create_spec
+
+_ROPE_FREQS = "rope_freqs.weight"
+Order = npt.NDArray[np.intp] | None
+
+
+class GgufSource(Source):
+    """A GGUF model, checked whole: headers, shards, metadata, names, shapes and types."""
+
+    format = "gguf"
+
+    def __init__(self, path: Path) -> None:
+        """Raises InvalidSourceError or UnsupportedError; reads no weight but `rope_freqs`."""
+        model = open_gguf_model(path)
+        self._model = model
+        self.path, self.name, self.files = path, model.name, model.paths
+        shapes = {name: stored.shape for name, stored in model.tensors.items()}
+        rope_freqs = _load_rope_freqs(model.tensors.get(_ROPE_FREQS))
+        self.config = config_from_gguf(model.metadata, shapes, rope_freqs, file=model.file)
+        self.spec = create_spec(self.config)
+        names = map_names(self.spec, model.tensors, model.file)
+        self._parts = _create_parts(self.spec, names, row_order_of(model.architecture))
+        linears = [linear for part in self._parts for linear in part.linears]
+        self.is_quantized = any(linear.is_quantized for linear in linears)
+        self.source_bytes = sum(path.stat().st_size for path in model.paths)
+        self.notes = ()
+
+    def parts(self) -> tuple[SourcePart, ...]:
+        return self._parts
+
+    def iter_text_files(self) -> Iterator[tuple[str, str]]:
+        yield from build_tokenizer_files(
+            self._model.metadata, self.config, self._model.file
+        ).items()
+
+    def close(self) -> None:
+        """Nothing stays open between reads."""
+
+
+def _create_parts(spec: ModelSpec, names: NameMap, order: RowOrder) -> tuple[SourcePart, ...]:
+    linears = [
+        _create_linear(name, tensors, _row_order(spec, name, order))
+        for name, tensors in names.linears.items()
+    ]
+    vectors = [_create_vector(name, stored) for name, stored in names.vectors.items()]
+    return group_parts(linears, vectors)
+
+
+def _row_order(spec: ModelSpec, name: str, order: RowOrder) -> Order:
+    heads = {"q_proj": spec.num_attention_heads, "k_proj": spec.num_key_value_heads}
+    num_heads = heads.get(name.rsplit(".", 1)[-1])
+    if order is RowOrder.HALF or num_heads is None:
+        return None
+    return unpermute_index(num_heads, spec.head_dim)
+
+
+def _create_linear(name: str, tensors: LinearTensors, order: Order) -> SourceLinear:
+    info, path = tensors.weight.tensor.info, tensors.weight.tensor.path
+    check_decodable(info.type, info.name, path.name)
+    rows = _file_rows(tensors.weight, order)
+    shape = (rows.num_rows, info.shape[1])
+    native = NATIVE_TYPES.get(info.type.name)
+    scale = 1.0 if tensors.scale is None else float(_load_vector(tensors.scale)[0])
+    dense_rows = partial(iter_dense, rows, info.type, shape, info.name, scale)
+    is_float = info.type.name in FLOAT_TYPES
+    return SourceLinear(
+        name=name,
+        shape=shape,
+        source_name=info.name,
+        source_type=info.type.name,
+        source_bytes=rows.num_rows * rows.row_bytes,
+        is_quantized=not is_float,
+        native=native.quant if native else None,
+        load_native=partial(load_native, rows, info.type, shape, info.name),
+        load_dense=partial(_load_dense, dense_rows, shape),
+        load_raw=partial(load_floats, rows, info.type, info.name) if is_float else None,
+        load_bias=_bias_loader(tensors.bias, order),
+        iter_dense=dense_rows,
+    )
+
+
+def _load_dense(
+    dense_rows: Callable[[], Iterator[tuple[slice, npt.NDArray[np.float32]]]],
+    shape: tuple[int, int],
+) -> npt.NDArray[np.float32]:
+    weight = np.empty(shape, np.float32)
+    for part, block in dense_rows():
+        weight[part] = block
+    return weight
+
+
+def _file_rows(rows: TensorRows, order: Order) -> FileRows:
+    info = rows.tensor.info
+    row_bytes = info.num_bytes // info.shape[0]
+    offset = info.offset + rows.start * row_bytes
+    return FileRows(rows.tensor.path, offset, rows.stop - rows.start, row_bytes, order)
+
+
+def _bias_loader(bias: TensorRows | None, order: Order) -> Callable[[], npt.NDArray[Any]] | None:
+    if bias is None:
+        return None
+    _check_float(bias.tensor)
+    rows, info = _file_rows(bias, order), bias.tensor.info
+    return lambda: load_floats(rows, info.type, info.name)[:, 0]
+
+
+def _create_vector(name: str, stored: StoredTensor) -> SourceVector:
+    _check_float(stored)
+    info = stored.info
+    return SourceVector(name, info.shape, info.name, info.num_bytes, partial(_load_vector, stored))
+
+
+def _load_vector(stored: StoredTensor) -> npt.NDArray[Any]:
+    info = stored.info
+    rows = FileRows(stored.path, info.offset, 1, info.num_bytes)
+    return load_floats(rows, info.type, info.name)[0]
+
+
+def _load_rope_freqs(stored: StoredTensor | None) -> npt.NDArray[np.float32] | None:
+    if stored is None:
+        return None
+    _check_float(stored)
+    return _load_vector(stored).astype(np.float32)
+
+
+def _check_float(stored: StoredTensor) -> None:
+    info = stored.info
+    if info.type.name not in FLOAT_TYPES or len(info.shape) != 1:
+        raise UnsupportedError(
+            f"{stored.path.name}: tensor {info.name!r} of type {info.type.name} must be a vector of floats."
+        )
