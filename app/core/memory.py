@@ -17,8 +17,8 @@ elif sys.platform == "linux":
     def peak_rss_bytes() -> int:
         """Peak resident set size in bytes since the process began (`VmHWM`, proc(5)).
 
-        Not getrusage's ru_maxrss: a child starts with its parent's there (measured: 318 MB for a bare
-        interpreter started by one that held 300 MB).
+        Not getrusage's ru_maxrss: there a child starts with its parent's (measured: 318 MB for a
+        bare interpreter started by one that held 300 MB).
         """
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))

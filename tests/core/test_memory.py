@@ -22,4 +22,5 @@ def test_the_peak_grows_with_what_is_held_and_stays() -> None:
     )
     before, held, after = map(int, answer.stdout.split())
     assert 1 << 20 < before < 1 << 30
-    assert before + _HELD_BYTES * 0.9 < held <= after
+    # The kernel counts in batches per thread, so the figure is good to some hundred KiB.
+    assert before + 0.9 * _HELD_BYTES < min(held, after)
