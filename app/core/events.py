@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from app.core.errors import AppError
+from app.core import errors
+from app.core.errors import AppError, JobCancelledError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class ErrorInfo:
         if isinstance(error, AppError):
             return cls(type(error).__name__, error.message, error.detail)
         return cls("InternalError", f"Internal error: {error or type(error).__name__}", repr(error))
+
+    def to_exception(self) -> AppError:
+        """The other way: the AppError that this was made of."""
+        kind = getattr(errors, self.kind, AppError)
+        return kind() if kind is JobCancelledError else kind(self.message, detail=self.detail)
 
 
 # --- the engine ------------------------------------------------------------------------------

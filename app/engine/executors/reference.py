@@ -174,13 +174,13 @@ class ReferenceExecutor(Executor):
     def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """[num_heads, n, head_dim] over twice [num_kv_heads, m, head_dim] -> [n, q_size]."""
         num_heads, n, head_dim = queries.shape
-        grouped = queries.reshape(
-            len(keys), -1, head_dim
-        )  # the query heads of one kv head stand together
+        # The query heads of one key/value head stand together.
+        grouped = queries.reshape(len(keys), -1, head_dim)
         scores = (grouped @ keys.transpose(1, 2)) * head_dim**-0.5
         scores = scores.reshape(num_heads, n, -1).masked_fill(~mask, float("-inf"))
         weights = scores.softmax(dim=-1).reshape(len(keys), -1, keys.shape[1])
-        return (weights @ values).reshape(num_heads, n, head_dim).transpose(0, 1).reshape(n, -1)
+        mixed: Tensor = weights @ values
+        return mixed.reshape(num_heads, n, head_dim).transpose(0, 1).reshape(n, -1)
 
     def _heads(self, x: Tensor) -> Tensor:
         """[n, heads * head_dim] -> [heads, n, head_dim]."""

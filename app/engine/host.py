@@ -1,0 +1,260 @@
+"""One plain thread that owns the model; everyone else sends requests and hears events."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+from app.core.errors import AppError, EngineError, ResourceError
+from app.core.events import (
+    EngineState,
+    EngineStateChanged,
+    ErrorInfo,
+    Event,
+    LoadedModel,
+    PrefillProgressed,
+    RequestFailed,
+    RequestFinished,
+    TokensGenerated,
+)
+from app.engine.loader import LoadedEngine, load_engine
+from app.engine.memory import return_freed_memory, sample_memory
+from app.engine.request import Request
+from app.engine.request_handle import RequestHandle
+
+_logger = logging.getLogger(__name__)
+
+MEMORY_SAMPLE_INTERVAL_S = 1.0
+RequestEvent = PrefillProgressed | TokensGenerated | RequestFinished | RequestFailed
+Command = Callable[[], None]
+
+
+class EngineHost:
+    """Loads, generates and unloads on its own thread, one command or one engine step at a time.
+
+    Methods may be called from any thread and return at once unless they say that they wait.
+    `listener` hears every event on the engine thread, in order; it must be quick and not raise.
+    A context manager that closes.
+    """
+
+    def __init__(self, listener: Callable[[Event], None] | None = None) -> None:
+        self._listener = listener
+        self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._is_closed = False
+        # From here on the engine thread's alone; `state` may be read by anyone.
+        self._state = EngineState.UNLOADED
+        self._failure: ErrorInfo | None = None
+        self._loaded: LoadedEngine | None = None
+        self._handles: dict[str, RequestHandle] = {}
+        self._next_sample_s = 0.0
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self._thread.start()
+
+    @property
+    def state(self) -> EngineState:
+        """Where the engine stands now."""
+        return self._state
+
+    def load(
+        self, model_dir: Path, device: str = "auto", max_model_len: int | None = None
+    ) -> Future[LoadedModel]:
+        """Loads a native checkpoint in place of the present one, whose requests are cancelled.
+
+        The future fails as `app.engine.loader.load_engine` raises.
+        """
+        future: Future[LoadedModel] = Future()
+        self._send(partial(self._load, future, model_dir, device, max_model_len))
+        return future
+
+    def load_and_wait(
+        self, model_dir: Path, device: str = "auto", max_model_len: int | None = None
+    ) -> LoadedModel:
+        """`load`, waiting for its end; raises what made it fail."""
+        return self.load(model_dir, device, max_model_len).result()
+
+    def submit(self, request: Request) -> RequestHandle:
+        """Queues a request; whatever is wrong with it comes as RequestFailed."""
+        handle = RequestHandle(request.request_id, self.cancel)
+        self._send(partial(self._add, request, handle))
+        return handle
+
+    def cancel(self, request_id: str) -> None:
+        """Ends a request within one token; no effect on one that has ended."""
+        self._send(partial(self._cancel, request_id))
+
+    def unload(self) -> Future[None]:
+        """Cancels what runs and gives the model's memory back."""
+        future: Future[None] = Future()
+        self._send(partial(self._unload, future))
+        return future
+
+    def close(self) -> None:
+        """Unloads, ends the thread and waits for it. May be called twice."""
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                self._commands.put(self._stop)
+        self._thread.join()
+
+    def __enter__(self) -> EngineHost:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _send(self, command: Command) -> None:
+        with self._lock:
+            if self._is_closed:
+                raise EngineError("The engine was closed.")
+            self._commands.put(command)
+
+    # --- on the engine thread ----------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._is_stopped:
+            command = self._next_command()
+            if command is not None:
+                command()
+                continue
+            if self._loaded is not None:
+                self._work(self._loaded)
+
+    def _next_command(self) -> Command | None:
+        """Waits only when there is nothing else to do, and then until the next memory sample."""
+        is_busy = self._loaded is not None and self._loaded.engine.has_work
+        idle_s = None if self._loaded is None else max(0.0, self._next_sample_s - time.monotonic())
+        try:
+            return self._commands.get(block=not is_busy, timeout=idle_s)
+        except queue.Empty:
+            return None
+
+    def _work(self, loaded: LoadedEngine) -> None:
+        if loaded.engine.has_work:
+            self._step(loaded)
+        if self._loaded is not None and time.monotonic() >= self._next_sample_s:
+            self._next_sample_s = time.monotonic() + MEMORY_SAMPLE_INTERVAL_S
+            self._emit(sample_memory(loaded.engine.memory_use()))
+
+    def _step(self, loaded: LoadedEngine) -> None:
+        try:
+            events = loaded.engine.step()
+        except Exception as error:  # native code below may raise anything; the app must survive it
+            _logger.exception("The executor failed.")
+            self._fail(_describe(error))
+        else:
+            self._publish(events)
+
+    def _load(
+        self, future: Future[LoadedModel], model_dir: Path, device: str, max_model_len: int | None
+    ) -> None:
+        self._drop_engine()
+        self._set_state(EngineState.LOADING)
+        try:
+            self._loaded = load_engine(model_dir, device, max_model_len)
+        except Exception as error:  # as in `_step`
+            _logger.exception("Loading %s failed.", model_dir)
+            self._fail(_describe(error))
+            future.set_exception(error)
+            return
+        self._next_sample_s = time.monotonic()
+        self._set_state(EngineState.READY, self._loaded.model)
+        future.set_result(self._loaded.model)
+
+    def _add(self, request: Request, handle: RequestHandle) -> None:
+        self._handles[request.request_id] = handle
+        try:
+            self._ready_engine().engine.add(request)
+        except AppError as error:
+            info = ErrorInfo.from_exception(error)
+            self._publish([RequestFailed(request.request_id, info)])
+
+    def _ready_engine(self) -> LoadedEngine:
+        if self._loaded is not None:
+            return self._loaded
+        if self._failure is not None:
+            raise EngineError(
+                f"The engine has failed; load a model again. {self._failure.message}",
+                detail=self._failure.detail,
+            )
+        raise EngineError("No model is loaded.")
+
+    def _cancel(self, request_id: str) -> None:
+        if self._loaded is not None:
+            self._publish(self._loaded.engine.cancel(request_id))
+
+    def _unload(self, future: Future[None]) -> None:
+        self._drop_engine()
+        self._set_state(EngineState.UNLOADED)
+        future.set_result(None)
+
+    def _stop(self) -> None:
+        self._drop_engine()
+        self._set_state(EngineState.UNLOADED)
+        self._is_stopped = True
+
+    def _fail(self, error: ErrorInfo) -> None:
+        """Ends every request with the error; the next load starts afresh."""
+        self._publish([RequestFailed(request_id, error) for request_id in self._handles])
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            self._close_engine(loaded)
+        self._set_state(EngineState.FAILED, error=error)
+
+    def _drop_engine(self) -> None:
+        if self._loaded is None:
+            return
+        self._set_state(EngineState.UNLOADING)
+        self._publish(self._loaded.engine.cancel_all())
+        loaded, self._loaded = self._loaded, None
+        self._close_engine(loaded)
+
+    def _close_engine(self, loaded: LoadedEngine) -> None:
+        try:
+            loaded.close()
+        except Exception:  # as in `_step`; what could not be closed is given up
+            _logger.exception("The executor could not be closed.")
+        return_freed_memory()
+
+    def _set_state(
+        self,
+        state: EngineState,
+        model: LoadedModel | None = None,
+        error: ErrorInfo | None = None,
+    ) -> None:
+        if state is self._state and error is None:
+            return
+        self._state, self._failure = state, error
+        self._emit(EngineStateChanged(state, model, error))
+
+    def _publish(self, events: Iterable[RequestEvent]) -> None:
+        """To the request's handle and to the listener; a request's last event ends its handle."""
+        for event in list(events):
+            is_last = isinstance(event, RequestFinished | RequestFailed)
+            handles = self._handles
+            handle = handles.pop(event.request_id) if is_last else handles[event.request_id]
+            self._emit(event)
+            handle.put(event)
+
+    def _emit(self, event: Event) -> None:
+        if self._listener is not None:
+            self._listener(event)
+
+
+def _describe(error: Exception) -> ErrorInfo:
+    if isinstance(error, MemoryError):
+        error = ResourceError("The machine has run out of memory.", detail=repr(error))
+    return ErrorInfo.from_exception(error)

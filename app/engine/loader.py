@@ -1,0 +1,81 @@
+"""From a native folder to an engine that can run it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.checkpoint.reader import Checkpoint
+from app.core.device import choose_device
+from app.core.events import LoadedModel
+from app.engine.engine import Engine
+from app.engine.executors.base import Executor
+from app.engine.executors.factory import create_executor, executor_class
+from app.engine.memory_plan import (
+    ExecutorCosts,
+    MemoryPlan,
+    available_memory_bytes,
+    plan_memory,
+)
+from app.engine.tokenizer import Tokenizer
+from app.spec.model_spec import ModelSpec
+from app.spec.registry import create_spec
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedEngine:
+    """An engine, the files it may still map, and what to tell of them."""
+
+    engine: Engine
+    checkpoint: Checkpoint
+    model: LoadedModel
+
+    def close(self) -> None:
+        """Gives memory and files back."""
+        self.engine.close()
+        self.checkpoint.close()
+
+
+def load_engine(
+    model_dir: Path, device: str = "auto", max_model_len: int | None = None, num_slots: int = 1
+) -> LoadedEngine:
+    """Opens, plans, loads. `max_model_len` None: as much of the model's own context as fits.
+
+    Raises CheckpointError for a damaged folder, UnsupportedError for a model or device that is
+    refused, ResourceError when it does not fit, UsageError for a context it cannot have, and
+    MissingExtraError for a device whose package is not installed. Nothing stays open then.
+    """
+    started_s = time.monotonic()
+    choice = choose_device(device)
+    checkpoint = Checkpoint.open(model_dir)
+    try:
+        spec = create_spec(checkpoint.config)
+        tokenizer = Tokenizer.from_dir(model_dir)
+        plan = _plan(choice.device, checkpoint, spec, max_model_len, num_slots)
+        executor = create_executor(choice.device, checkpoint, spec, plan.max_model_len, num_slots)
+    except BaseException:
+        checkpoint.close()
+        raise
+    model = LoadedModel(
+        name=model_dir.name,
+        model_dir=model_dir,
+        architecture=spec.architecture,
+        device=executor.name,
+        device_note=choice.note,
+        max_model_len=plan.max_model_len,
+        weights_bytes=executor.memory_use().weights_bytes,
+        kv_bytes_per_token=plan.kv_bytes_per_token,
+        load_s=time.monotonic() - started_s,
+        has_chat_template=tokenizer.chat_template is not None,
+    )
+    return LoadedEngine(Engine(executor, tokenizer), checkpoint, model)
+
+
+def _plan(
+    device: str, checkpoint: Checkpoint, spec: ModelSpec, wanted_len: int | None, num_slots: int
+) -> MemoryPlan:
+    executor: type[Executor] = executor_class(device)
+    weights_bytes = executor.plan_weights_bytes(checkpoint, spec)
+    costs = ExecutorCosts(weights_bytes, executor.kv_element_bytes)
+    return plan_memory(spec, costs, available_memory_bytes(), wanted_len, num_slots)
