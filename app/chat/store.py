@@ -2,32 +2,232 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from app.chat.transcript import Conversation, ConversationSummary
+from app.chat.database import OpenedDatabase, open_database
+from app.chat.reply_writer import ReplyWriter
+from app.chat.rows import (
+    CONVERSATION_COLUMNS,
+    TURN_COLUMNS,
+    conversation_from_row,
+    summary_from_row,
+    to_json,
+    turn_from_row,
+)
+from app.chat.schema import transaction
+from app.chat.transcript import (
+    Conversation,
+    ConversationSummary,
+    SamplingSettings,
+    Turn,
+    TurnRole,
+    TurnStats,
+)
+from app.core.errors import ChatStoreError
 
 
 class ChatStore:
-    """Open conversations database. `notice` is a sentence for the user (set aside, read-only) or
-    ''.
+    """The open database, for one thread. Every method raises ChatStoreError when SQLite refuses.
+
+    `notice` is a sentence for the user (file set aside, read-only, not saved) or ''.
+    Deleting hides: rows stay, so that `restore_conversation` can bring them back.
     """
 
-    notice: str
-    is_read_only: bool
+    def __init__(self, database: OpenedDatabase) -> None:
+        self._database = database
+        self._connection = database.connection
+        self._connection.row_factory = sqlite3.Row
 
     @classmethod
     def open(cls, path: Path) -> ChatStore:
         """Opens or creates the database; a damaged one is renamed and named in `notice`."""
-        raise NotImplementedError
+        return cls(open_database(path))
 
-    def list_conversations(self, query: str = "") -> tuple[ConversationSummary, ...]:
-        """Latest first; `query` searches titles and contents."""
-        raise NotImplementedError
+    @property
+    def notice(self) -> str:
+        """What the user should know about how the database was opened; '' when all is well."""
+        return self._database.notice
 
-    def load_conversation(self, conversation_id: str) -> Conversation:
-        """A whole conversation."""
-        raise NotImplementedError
+    @property
+    def is_read_only(self) -> bool:
+        """Whether a newer version wrote it: then everything that writes is refused."""
+        return self._database.is_read_only
 
     def close(self) -> None:
         """Closes the file."""
-        raise NotImplementedError
+        self._connection.close()
+        if self._database.scratch is not None:
+            self._database.scratch.cleanup()
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def list_conversations(self, query: str = "") -> tuple[ConversationSummary, ...]:
+        """Latest first; `query` is looked for in titles and contents, case ignored (ASCII)."""
+        with _translated_errors():
+            rows = self._connection.execute(
+                """SELECT conversation_id, title, updated,
+                    (SELECT count(*) FROM turns AS t
+                     WHERE t.conversation_id = c.conversation_id AND NOT t.is_deleted) AS num_turns
+                FROM conversations AS c
+                WHERE NOT is_deleted AND (title LIKE :like ESCAPE '\\' OR EXISTS
+                    (SELECT 1 FROM turns AS t WHERE t.conversation_id = c.conversation_id
+                     AND NOT t.is_deleted AND t.content LIKE :like ESCAPE '\\'))
+                ORDER BY updated DESC, rowid DESC""",
+                {"like": _like_pattern(query)},
+            ).fetchall()
+        return tuple(summary_from_row(row) for row in rows)
+
+    def load_conversation(self, conversation_id: str) -> Conversation:
+        """A whole conversation; raises ChatStoreError for an id that is not there."""
+        with _translated_errors():
+            row = self._connection.execute(
+                f"SELECT {CONVERSATION_COLUMNS} FROM conversations WHERE conversation_id = ?",
+                (conversation_id,),
+            ).fetchone()
+            turns = self._connection.execute(
+                f"""SELECT {TURN_COLUMNS} FROM turns WHERE conversation_id = ? AND NOT is_deleted
+                ORDER BY turn_id""",
+                (conversation_id,),
+            ).fetchall()
+        if row is None:
+            raise ChatStoreError("This conversation does not exist any more.")
+        return conversation_from_row(row, tuple(turn_from_row(turn) for turn in turns))
+
+    def _load_turn(self, turn_id: int) -> Turn:
+        with _translated_errors():
+            row = self._connection.execute(
+                f"SELECT {TURN_COLUMNS} FROM turns WHERE turn_id = ?", (turn_id,)
+            ).fetchone()
+        return turn_from_row(row)
+
+    # --- conversations -----------------------------------------------------------------------
+
+    def create_conversation(
+        self,
+        title: str = "",
+        *,
+        system_prompt: str = "",
+        sampling: SamplingSettings | None = None,
+        conversation_id: str | None = None,
+    ) -> Conversation:
+        """A new, empty conversation; `conversation_id` when the caller has promised one already."""
+        new_id = conversation_id or create_conversation_id()
+        now = time.time()
+        self._write(
+            f"INSERT INTO conversations ({CONVERSATION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+            (new_id, title, now, now, system_prompt, to_json(sampling or SamplingSettings())),
+        )
+        return self.load_conversation(new_id)
+
+    def rename_conversation(self, conversation_id: str, title: str) -> None:
+        """Gives it another title."""
+        self._set(conversation_id, "title", title)
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """Hides it from the list; nothing is lost."""
+        self._set(conversation_id, "is_deleted", 1)
+
+    def restore_conversation(self, conversation_id: str) -> None:
+        """Undoes `delete_conversation`."""
+        self._set(conversation_id, "is_deleted", 0)
+
+    def set_system_prompt(self, conversation_id: str, system_prompt: str) -> None:
+        """What the model is told before the first turn."""
+        self._set(conversation_id, "system_prompt", system_prompt)
+
+    def set_sampling(self, conversation_id: str, sampling: SamplingSettings) -> None:
+        """How the next replies are sampled."""
+        self._set(conversation_id, "sampling", to_json(sampling))
+
+    # --- turns -------------------------------------------------------------------------------
+
+    def append_turn(self, conversation_id: str, role: TurnRole, content: str) -> Turn:
+        """A whole turn; the conversation moves to the top of the list."""
+        return self._load_turn(self._insert_turn(conversation_id, role, content, "complete", ""))
+
+    def delete_turn(self, turn_id: int) -> None:
+        """Hides one turn."""
+        self._write("UPDATE turns SET is_deleted = 1 WHERE turn_id = ?", (turn_id,))
+
+    def begin_reply(self, conversation_id: str, model_name: str) -> ReplyWriter:
+        """An empty reply to stream into; end it with `finish_reply` or `discard_reply`."""
+        turn_id = self._insert_turn(conversation_id, "assistant", "", "streaming", model_name)
+        return ReplyWriter(self._database.path, turn_id)
+
+    def finish_reply(self, writer: ReplyWriter, stats: TurnStats | None) -> Turn:
+        """Saves the rest of a reply; `stats` None marks it as interrupted."""
+        with _translated_errors():
+            writer.close()
+        state = "complete" if stats else "interrupted"
+        self._write(
+            "UPDATE turns SET state = ?, stats = ? WHERE turn_id = ?",
+            (state, to_json(stats) if stats else None, writer.turn_id),
+        )
+        return self._load_turn(writer.turn_id)
+
+    def discard_reply(self, writer: ReplyWriter) -> None:
+        """Removes a reply that never had a text."""
+        with _translated_errors():
+            writer.close()
+        self._write("DELETE FROM turns WHERE turn_id = ?", (writer.turn_id,))
+
+    def _insert_turn(
+        self, conversation_id: str, role: TurnRole, content: str, state: str, model_name: str
+    ) -> int:
+        now = time.time()
+        with self._writing():
+            cursor = self._connection.execute(
+                """INSERT INTO turns (conversation_id, role, content, created, state, model_name)
+                VALUES (?, ?, ?, ?, ?, ?)""",
+                (conversation_id, role, content, now, state, model_name),
+            )
+            self._connection.execute(
+                "UPDATE conversations SET updated = ? WHERE conversation_id = ?",
+                (now, conversation_id),
+            )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    # --- SQLite ------------------------------------------------------------------------------
+
+    def _set(self, conversation_id: str, column: str, value: str | int) -> None:
+        self._write(
+            f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?",
+            (value, conversation_id),
+        )
+
+    def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        with self._writing():
+            self._connection.execute(statement, values)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if self.is_read_only:
+            raise ChatStoreError(self.notice)
+        with _translated_errors(), transaction(self._connection):
+            yield
+
+
+def create_conversation_id() -> str:
+    """A fresh id, unique for ever."""
+    return uuid.uuid4().hex
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ChatStoreError(
+            f"The conversations could not be read or saved: {error}.", detail=repr(error)
+        ) from error
+
+
+def _like_pattern(query: str) -> str:
+    escaped = "".join(f"\\{char}" if char in "\\%_" else char for char in query.strip())
+    return f"%{escaped}%"

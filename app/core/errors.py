@@ -44,6 +44,10 @@ class ContextLengthError(EngineError):
     """A prompt is longer than the context that was planned for."""
 
 
+class ChatStoreError(AppError):
+    """Conversations could not be read or saved."""
+
+
 class WorkerError(AppError):
     """A worker process died or stopped answering."""
 

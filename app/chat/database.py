@@ -1,0 +1,137 @@
+"""Opens the conversations' database so that the program always starts, whatever state the file is
+in.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from app.chat.schema import UPGRADES, read_version, upgrade
+
+_log = logging.getLogger(__name__)
+
+# Longer than any commit of ours; another program that holds the file longer gets a sentence.
+_BUSY_TIMEOUT_S = 2.0
+# The file itself is at fault: not a database, malformed, or without our tables.
+_DAMAGE_CODES = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDatabase:
+    """`notice` is one sentence for the user, or ''; `scratch` is where unsaved conversations
+    live.
+    """
+
+    connection: sqlite3.Connection
+    path: Path
+    is_read_only: bool = False
+    notice: str = ""
+    scratch: tempfile.TemporaryDirectory[str] | None = None
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection for the calling thread alone, in autocommit mode.
+
+    WAL: readers never wait for the thread that saves a reply. `synchronous` NORMAL: a killed
+    program loses nothing that was committed; a power cut may lose the last commits, never the file.
+    """
+    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def open_database(path: Path) -> OpenedDatabase:
+    """Opens, creates or upgrades; sets a damaged file aside; never writes to a newer version's."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _open_checked(path)
+    except sqlite3.Error as error:
+        if _primary_code(error) not in _DAMAGE_CODES:
+            return _open_scratch(path, str(error))
+        return _replace_damaged(path, str(error))
+    except OSError as error:
+        return _open_scratch(path, str(error))
+
+
+def _open_checked(path: Path) -> OpenedDatabase:
+    connection = connect(path)
+    try:
+        _check(connection)
+        if read_version(connection) > len(UPGRADES):
+            return _open_newer(connection, path)
+        upgrade(connection)
+        _mark_interrupted(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return OpenedDatabase(connection, path)
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        error = sqlite3.DatabaseError(verdict)
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+    if read_version(connection) > 0:
+        connection.execute("SELECT conversation_id, title, updated FROM conversations LIMIT 1")
+        connection.execute("SELECT turn_id, role, content, created FROM turns LIMIT 1")
+
+
+def _open_newer(connection: sqlite3.Connection, path: Path) -> OpenedDatabase:
+    connection.execute("PRAGMA query_only = ON")
+    notice = (
+        f"{path} was written by a newer version of this program: its conversations can be read "
+        "here, new messages cannot be saved."
+    )
+    return OpenedDatabase(connection, path, is_read_only=True, notice=notice)
+
+
+def _mark_interrupted(connection: sqlite3.Connection) -> None:
+    """Replies that were streaming when the program was killed."""
+    connection.execute("DELETE FROM turns WHERE state = 'streaming' AND content = ''")
+    connection.execute("UPDATE turns SET state = 'interrupted' WHERE state = 'streaming'")
+
+
+def _replace_damaged(path: Path, reason: str) -> OpenedDatabase:
+    try:
+        aside = _set_aside(path)
+        opened = _open_checked(path)
+    except (OSError, sqlite3.Error) as error:
+        return _open_scratch(path, f"{reason}; {error}")
+    notice = f"{path} is damaged ({reason}). It was kept as {aside.name}; a new one was begun."
+    _log.warning("%s", notice)
+    return OpenedDatabase(opened.connection, path, notice=notice)
+
+
+def _set_aside(path: Path) -> Path:
+    """Renames the database and what SQLite keeps beside it, so that a repair finds all of it."""
+    stem = f"{path.stem}.damaged-{datetime.now():%Y%m%d-%H%M%S-%f}{path.suffix}"
+    for suffix in ("-wal", "-shm", ""):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.rename(path.with_name(stem + suffix))
+    return path.with_name(stem)
+
+
+def _open_scratch(path: Path, reason: str) -> OpenedDatabase:
+    """A database that lives as long as the program: better than not starting."""
+    scratch = tempfile.TemporaryDirectory(prefix="deepinfer-chats-", ignore_cleanup_errors=True)
+    opened = _open_checked(Path(scratch.name) / path.name)
+    notice = f"{path} cannot be used ({reason}): conversations of this session will not be saved."
+    _log.warning("%s", notice)
+    return OpenedDatabase(opened.connection, opened.path, notice=notice, scratch=scratch)
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF

@@ -1,0 +1,146 @@
+"""The program starts whatever state the conversations' file is in, and loses nothing of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.chat.database import connect
+from app.chat.schema import UPGRADES, read_version, upgrade
+from app.chat.store import ChatStore
+from app.core.errors import ChatStoreError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "chats.sqlite3"
+
+
+def fill(path: Path, num_conversations: int = 1) -> None:
+    with closing(ChatStore.open(path)) as store:
+        for number in range(num_conversations):
+            conversation = store.create_conversation(f"conversation {number}")
+            store.append_turn(conversation.conversation_id, "user", "text " * 200)
+
+
+def assert_starts_anew_and_names_the_old(path: Path) -> None:
+    content = path.read_bytes()
+    with closing(ChatStore.open(path)) as store:
+        assert store.list_conversations() == ()
+        store.create_conversation("after the damage")
+        (aside,) = path.parent.glob("*.damaged-*.sqlite3")
+        assert aside.name in store.notice
+        assert str(path) in store.notice
+    assert aside.read_bytes() == content
+    with closing(ChatStore.open(path)) as store:
+        assert store.notice == ""
+        assert [row.title for row in store.list_conversations()] == ["after the damage"]
+
+
+def test_not_a_database(path: Path) -> None:
+    path.write_bytes(b"this was a database once" * 100)
+    assert_starts_anew_and_names_the_old(path)
+
+
+def test_truncated_database(path: Path) -> None:
+    fill(path, 50)
+    path.write_bytes(path.read_bytes()[:-9000])
+    assert_starts_anew_and_names_the_old(path)
+
+
+def test_overwritten_pages(path: Path) -> None:
+    fill(path, 50)
+    content = bytearray(path.read_bytes())
+    content[4096:12288] = b"\xff" * 8192
+    path.write_bytes(content)
+    assert_starts_anew_and_names_the_old(path)
+
+
+def test_tables_missing(path: Path) -> None:
+    fill(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE turns")
+    assert_starts_anew_and_names_the_old(path)
+
+
+def test_empty_file_is_a_new_database(path: Path) -> None:
+    path.touch()
+    with closing(ChatStore.open(path)) as store:
+        assert store.notice == ""
+        assert store.list_conversations() == ()
+
+
+def test_newer_version_is_read_and_never_written(path: Path) -> None:
+    fill(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("ALTER TABLE turns ADD COLUMN of_the_future TEXT")
+        connection.execute(f"PRAGMA user_version = {len(UPGRADES) + 1}")
+    with closing(ChatStore.open(path)) as store:
+        assert store.is_read_only
+        assert "newer version" in store.notice
+        (row,) = store.list_conversations()
+        assert len(store.load_conversation(row.conversation_id).turns) == 1
+        with pytest.raises(ChatStoreError, match="newer version"):
+            store.append_turn(row.conversation_id, "user", "lost?")
+        with pytest.raises(ChatStoreError, match="newer version"):
+            store.begin_reply(row.conversation_id, "SmolLM2")
+    with closing(connect(path)) as connection:
+        assert read_version(connection) == len(UPGRADES) + 1
+
+
+def test_folder_that_cannot_be_made_still_starts(tmp_path: Path) -> None:
+    (tmp_path / "a file").touch()
+    path = tmp_path / "a file" / "chats.sqlite3"
+    with closing(ChatStore.open(path)) as store:
+        assert "will not be saved" in store.notice
+        conversation_id = store.create_conversation("only for now").conversation_id
+        writer = store.begin_reply(conversation_id, "SmolLM2")
+        writer.append("text")
+        assert store.finish_reply(writer, None).content == "text"
+    assert list(tmp_path.iterdir()) == [tmp_path / "a file"]
+
+
+def test_replies_of_a_killed_program_are_interrupted(path: Path) -> None:
+    fill(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            """INSERT INTO turns (conversation_id, role, content, created, state)
+            SELECT conversation_id, 'assistant', 'saved so far', 0, 'streaming' FROM conversations
+            UNION ALL SELECT conversation_id, 'assistant', '', 0, 'streaming' FROM conversations"""
+        )
+    with closing(ChatStore.open(path)) as store:
+        (row,) = store.list_conversations()
+        _, reply = store.load_conversation(row.conversation_id).turns
+    assert (reply.content, reply.is_interrupted) == ("saved so far", True)
+
+
+def _add_folder(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT ''")
+
+
+def _fail(connection: sqlite3.Connection) -> None:
+    connection.execute("DROP TABLE turns")
+    raise sqlite3.OperationalError("the upgrade failed half way")
+
+
+def test_upgrade_keeps_what_is_there(path: Path) -> None:
+    fill(path)
+    with closing(connect(path)) as connection:
+        upgrade(connection, (*UPGRADES, _add_folder))
+        assert read_version(connection) == len(UPGRADES) + 1
+        assert connection.execute("SELECT title, folder FROM conversations").fetchall() == [
+            ("conversation 0", "")
+        ]
+
+
+def test_failed_upgrade_changes_nothing(path: Path) -> None:
+    fill(path)
+    with closing(connect(path)) as connection:
+        with pytest.raises(sqlite3.OperationalError, match="half way"):
+            upgrade(connection, (*UPGRADES, _add_folder, _fail))
+        assert read_version(connection) == len(UPGRADES)
+    with closing(ChatStore.open(path)) as store:
+        assert len(store.list_conversations()) == 1

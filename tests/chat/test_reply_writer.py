@@ -1,0 +1,112 @@
+"""A reply is on disk while it streams, also when the program is killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.chat.reply_writer import FLUSH_INTERVAL_S
+from app.chat.store import ChatStore
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT_S = 60.0
+# What a killed program may lose, plus what a loaded machine may add to the commit.
+MAX_LOSS_S = 0.25 + 2.0
+
+# Streams numbered words and tells when each was appended (a clock shared by all processes).
+STREAMER = """
+    import sys, time
+    from pathlib import Path
+    from app.chat.store import ChatStore
+
+    store = ChatStore.open(Path(sys.argv[1]))
+    conversation = store.create_conversation("killed")
+    store.append_turn(conversation.conversation_id, "user", "count")
+    writer = store.begin_reply(conversation.conversation_id, "SmolLM2")
+    number = 0
+    while True:
+        writer.append(f"{number} ")
+        print(number, time.monotonic(), flush=True)
+        number += 1
+        time.sleep(0.005)
+"""
+
+
+def read_reply(path: Path) -> str:
+    with closing(ChatStore.open(path)) as store:
+        (row,) = store.list_conversations()
+        reply = store.load_conversation(row.conversation_id).turns[-1]
+    assert reply.is_interrupted
+    return reply.content
+
+
+def stream_and_kill(path: Path, seconds: float) -> tuple[list[float], float]:
+    """When each word was appended, and when the program was killed."""
+    command = [sys.executable, "-c", textwrap.dedent(STREAMER), str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout
+        appended = [float(program.stdout.readline().split()[1])]
+        while appended[-1] - appended[0] < seconds:
+            appended.append(float(program.stdout.readline().split()[1]))
+        killed_s = time.monotonic()
+        program.kill()
+    return appended, killed_s
+
+
+@pytest.mark.parametrize("seconds", [MAX_LOSS_S + 0.5, MAX_LOSS_S + 0.6, MAX_LOSS_S + 0.75])
+def test_kill_mid_reply_loses_only_the_last_moment(tmp_path: Path, seconds: float) -> None:
+    path = tmp_path / "chats.sqlite3"
+    appended, killed_s = stream_and_kill(path, seconds)
+    words = read_reply(path).split()
+    assert words == [str(number) for number in range(len(words))]
+    must_be_there = sum(moment < killed_s - MAX_LOSS_S for moment in appended)
+    assert len(words) >= must_be_there > 10
+
+
+def test_flush_interval_is_within_the_promise() -> None:
+    assert FLUSH_INTERVAL_S < 0.25
+
+
+def test_text_is_saved_without_further_text(tmp_path: Path) -> None:
+    """A model that thinks for a minute after a word must not keep that word in memory."""
+    path = tmp_path / "chats.sqlite3"
+    with closing(ChatStore.open(path)) as store, closing(ChatStore.open(path)) as reader:
+        conversation_id = store.create_conversation().conversation_id
+        writer = store.begin_reply(conversation_id, "SmolLM2")
+        writer.append("one")
+        deadline = time.monotonic() + TIMEOUT_S
+        while reader.load_conversation(conversation_id).turns[-1].content != "one":
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        store.discard_reply(writer)
+
+
+def test_text_that_could_not_be_saved_is_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "chats.sqlite3"
+    with closing(ChatStore.open(path)) as store, closing(ChatStore.open(path)) as other:
+        conversation_id = store.create_conversation().conversation_id
+        writer = store.begin_reply(conversation_id, "SmolLM2")
+        other._connection.execute("BEGIN IMMEDIATE")
+        writer.append("first")
+        deadline = time.monotonic() + TIMEOUT_S
+        while writer._error is None:  # the lock outlasts SQLite's own patience
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        other._connection.execute("ROLLBACK")
+        writer.append(" second")
+        assert store.finish_reply(writer, None).content == "first second"
+
+
+def test_many_small_pieces_all_arrive_in_order(tmp_path: Path) -> None:
+    with closing(ChatStore.open(tmp_path / "chats.sqlite3")) as store:
+        writer = store.begin_reply(store.create_conversation().conversation_id, "SmolLM2")
+        for number in range(20_000):
+            writer.append(f"{number},")
+        content = store.finish_reply(writer, None).content
+    assert content == "".join(f"{number}," for number in range(20_000))
