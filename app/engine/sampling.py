@@ -63,7 +63,7 @@ class Sampler:
         """
         if np.isnan(logits).any():
             raise EngineError("The executor computed logits that are not numbers.")
-        penalized = self._penalize(logits)
+        penalized = self.penalize(logits)
         token_id = (
             int(penalized.argmax()) if self._params.temperature == 0 else self._draw(penalized)
         )
@@ -78,8 +78,8 @@ class Sampler:
         chosen = np.searchsorted(cumulative, self._random.random() * cumulative[-1], side="right")
         return int(ids[min(int(chosen), len(ids) - 1)])
 
-    def _penalize(self, logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Hugging Face's repetition penalty over prompt and output, OpenAI's over the output."""
+    def penalize(self, logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Applies Hugging Face's penalty over prompt and output, and OpenAI's over the output."""
         params = self._params
         if params.repetition_penalty != 1.0:
             factor = np.float32(params.repetition_penalty)
