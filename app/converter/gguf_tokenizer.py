@@ -147,8 +147,8 @@ def derive_merges(vocabulary: GgufVocabulary) -> list[tuple[str, str]]:
     """SentencePiece scores -> BPE merges, best first.
 
     SentencePiece joins two neighbours whenever the joined text is a piece, the highest score first; so every
-    way to cut a piece into two pieces is a merge with that piece's score. Control and user-defined pieces take
-    no part.
+    way to cut a piece in two pieces is a merge with that piece's score. Control and user-defined pieces take no
+    part.
     """
     mergeable = {TokenType.NORMAL, TokenType.UNUSED}
     scores = {

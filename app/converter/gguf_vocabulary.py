@@ -112,7 +112,7 @@ class GgufVocabulary:
 
 
 def _is_stop_marker(text: str) -> bool:
-    """Converters mistype `<|im_end|>` and its like. Without the bars it may be text: `</s>` is HTML in Gemma."""
+    """Converters mistype `<|im_end|>` and its like. Without bars it may be text: Gemma's `</s>` is HTML."""
     return text.startswith("<|") and text in _END_OF_GENERATION_TEXTS
 
 

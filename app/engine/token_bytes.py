@@ -2,8 +2,8 @@
 
 Two alphabets cover the models that are run: GPT-2's, where each byte is one printable character, and
 SentencePiece's, where a space is U+2581 and a byte that is no piece is written `<0x0A>`. Which one a
-tokenizer.json uses, its `decoder` says (in tokenizers' words `ByteLevel`, `Replace` + `ByteFallback` + `Fuse`,
-or `Metaspace`).
+tokenizer.json uses, its `decoder` says (in tokenizers' words: `ByteLevel`, or `Replace` + `ByteFallback` +
+`Fuse`, or `Metaspace`).
 """
 
 from __future__ import annotations
