@@ -25,9 +25,11 @@ from app.spec.registry import create_spec
 
 @dataclass(frozen=True, slots=True)
 class LoadedEngine:
-    """An engine, the files it may still map, and what to tell of them."""
+    """An engine, its parts, the files it may still map, and what to tell of them."""
 
     engine: Engine
+    executor: Executor
+    tokenizer: Tokenizer
     checkpoint: Checkpoint
     model: LoadedModel
 
@@ -69,7 +71,7 @@ def load_engine(
         load_s=time.monotonic() - started_s,
         has_chat_template=tokenizer.chat_template is not None,
     )
-    return LoadedEngine(Engine(executor, tokenizer), checkpoint, model)
+    return LoadedEngine(Engine(executor, tokenizer), executor, tokenizer, checkpoint, model)
 
 
 def _plan(
