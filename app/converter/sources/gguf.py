@@ -32,6 +32,7 @@ from app.converter.sources.gguf_names import (
 )
 from app.converter.sources.gguf_shards import StoredTensor, open_gguf_model
 from app.converter.sources.parts import group_parts
+from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.core.errors import UnsupportedError
 from app.spec.gguf_config import config_from_gguf
 from app.spec.model_spec import ModelSpec
@@ -46,8 +47,11 @@ class GgufSource(Source):
 
     format = "gguf"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, tokenizer_dir: Path | None = None) -> None:
         """Raises InvalidSourceError or UnsupportedError; reads no weight but `rope_freqs`."""
+        self._tokenizer_dir = tokenizer_dir
+        if tokenizer_dir:
+            check_tokenizer_dir(tokenizer_dir)
         model = open_gguf_model(path)
         self._model = model
         self.path, self.name, self.files = path, model.name, model.paths
@@ -66,9 +70,10 @@ class GgufSource(Source):
         return self._parts
 
     def iter_text_files(self) -> Iterator[tuple[str, str]]:
-        yield from build_tokenizer_files(
-            self._model.metadata, self.config, self._model.file
-        ).items()
+        if self._tokenizer_dir:
+            return iter_tokenizer_files(self._tokenizer_dir, self.config)
+        files = build_tokenizer_files(self._model.metadata, self.config, self._model.file)
+        return iter(files.items())
 
     def close(self) -> None:
         """Nothing stays open between reads."""

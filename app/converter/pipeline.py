@@ -1,0 +1,169 @@
+"""A source becomes a native checkpoint: planned, written aside part by part on all cores, renamed last."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from app import __version__
+from app.checkpoint.manifest import Manifest, Provenance, SourceInfo
+from app.checkpoint.writer import CheckpointWriter, PartLinear, PartRecord
+from app.converter.output_guard import check_free_space, check_output, move_into_place
+from app.converter.plan import plan_conversion
+from app.converter.progress import Progress, part_bytes
+from app.converter.report import create_report
+from app.converter.sources.base import Source, SourceLinear, SourcePart
+from app.converter.sources.detect import open_source
+from app.converter.targets import find_target
+from app.converter.tensors import convert_linear
+from app.converter.workdir import Job, WorkDir
+from app.core.errors import JobCancelledError, ResourceError
+from app.core.events import ConversionPlan, ConversionPlanned, ConversionReport, Event
+from app.core.jobs import CancelToken
+
+_TOOL = f"deepinfer {__version__}"
+Listener = Callable[[Event], None]
+
+
+def convert(
+    source_path: Path,
+    output: Path,
+    *,
+    grid: str = "auto",
+    group_size: int = 128,
+    tokenizer_dir: Path | None = None,
+    format: str = "auto",
+    resume: bool = False,
+    overwrite: bool = False,
+    listener: Listener = lambda event: None,
+    cancel: CancelToken | None = None,
+) -> ConversionReport:
+    """Converts a GGUF file or a Hugging Face folder into the native checkpoint `output`.
+
+    The listener hears ConversionPlanned, then ConversionProgressed after each tensor, from any thread but one
+    at a time. Raises an AppError for whatever stands in the way, JobCancelledError when cancelled; then nothing
+    is left behind, except that with `resume` the parts already made stay for the next run.
+    """
+    started = time.monotonic()
+    check_output(output, source_path, overwrite=overwrite)
+    source = open_source(source_path, format=format, tokenizer_dir=tokenizer_dir)
+    try:
+        plan = plan_conversion(source, output, grid, group_size)
+        listener(ConversionPlanned(plan))
+        work = WorkDir(output)
+        finished = work.open(Job.of(source, plan.grid, group_size, _TOOL), resume=resume)
+        with _leaving_nothing(work, keep=resume):
+            check_free_space(output, plan.output_bytes)
+            job = _Conversion(source, plan, group_size, work, finished, listener, cancel)
+            manifest = job.write()
+            move_into_place(work.checkpoint, output)
+            work.remove()
+    finally:
+        source.close()
+    names = [linear.name for part in source.parts() for linear in part.linears]
+    return create_report(plan, manifest, names, time.monotonic() - started)
+
+
+@contextmanager
+def _leaving_nothing(work: WorkDir, *, keep: bool) -> Iterator[None]:
+    """Removes the working folder when the conversion fails; a kill or Ctrl+C leaves it to be resumed."""
+    try:
+        yield
+    except Exception as error:
+        if not keep:
+            work.remove()
+        if not isinstance(error, OSError):
+            raise
+        raise ResourceError(
+            f"{work.output.name} could not be written: {error.strerror or error}.",
+            detail=repr(error),
+        ) from error
+
+
+class _Conversion:
+    """One conversion under way: parts go to threads, each part to its own file."""
+
+    def __init__(
+        self,
+        source: Source,
+        plan: ConversionPlan,
+        group_size: int,
+        work: WorkDir,
+        finished: dict[str, PartRecord],
+        listener: Listener,
+        cancel: CancelToken | None,
+    ) -> None:
+        self._source, self._plan, self._group_size = source, plan, group_size
+        self._work, self._finished = work, finished
+        self._progress = Progress(source.parts(), listener)
+        self._cancel, self._stop = cancel or CancelToken(), CancelToken()
+        self._writer = CheckpointWriter()
+
+    def write(self) -> Manifest:
+        """Writes every file of the checkpoint, the manifest last."""
+        self._writer.begin(self._work.checkpoint)
+        self._writer.write_text("config.json", _to_json(self._source.config))
+        for name, content in self._source.iter_text_files():
+            self._writer.write_text(name, content)
+        self._write_parts()
+        info = SourceInfo(self._source.format, self._source.name, self._source.source_bytes)
+        return self._writer.finish(self._plan.architecture, info, _TOOL)
+
+    def _write_parts(self) -> None:
+        """Largest first, so that no thread is left alone with the embedding at the end."""
+        parts = sorted(self._source.parts(), key=part_bytes, reverse=True)
+        pool = ThreadPoolExecutor(num_usable_cores(), thread_name_prefix="convert")
+        try:
+            futures = [pool.submit(self._write_part, part) for part in parts]
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            self._stop.cancel()
+            pool.shutdown(cancel_futures=True)
+        _raise_first(done)
+
+    def _write_part(self, part: SourcePart) -> None:
+        finished = self._finished.get(part.file)
+        if finished is not None and self._writer.adopt_part(part.file, finished):
+            self._progress.finish_part(part, part_bytes(part))
+            return
+        linears = {linear.name: self._convert_linear(part, linear) for linear in part.linears}
+        vectors = {vector.name: vector.load() for vector in part.vectors}
+        record = self._writer.write_part(part.file, linears, vectors)
+        self._work.record(part.file, record)
+        self._progress.finish_part(part, sum(vector.source_bytes for vector in part.vectors))
+
+    def _convert_linear(self, part: SourcePart, source: SourceLinear) -> PartLinear:
+        self._cancel.check()
+        self._stop.check()
+        target = find_target(source, self._plan.grid, self._group_size)
+        converted = convert_linear(source, target)
+        self._progress.add_bytes(part, source.source_bytes)
+        origin = Provenance(
+            source.source_name, source.source_type, converted.path, converted.rel_err
+        )
+        return PartLinear(converted.linear, origin)
+
+
+def num_usable_cores() -> int:
+    """Cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _raise_first(done: set[Future[None]]) -> None:
+    """The failure that stopped the others, not the cancellation that it caused in them."""
+    errors = [error for future in done if (error := future.exception()) is not None]
+    errors.sort(key=lambda error: isinstance(error, JobCancelledError))
+    if errors:
+        raise errors[0]
+
+
+def _to_json(values: dict[str, Any]) -> str:
+    return json.dumps(values, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,70 @@
+"""Recognises a source by what it holds, not by what it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.converter.sources.base import Source
+from app.converter.sources.gguf import GgufSource
+from app.converter.sources.gguf_shards import refuse_byte_splits
+from app.converter.sources.dense import DenseSource
+from app.core.errors import InvalidSourceError, UnsupportedError, UsageError
+
+FORMATS = ("auto", "gguf", "dense")
+_LFS_START = b"version https://git-lfs"
+
+
+def open_source(path: Path, format: str = "auto", tokenizer_dir: Path | None = None) -> Source:
+    """Opens a GGUF file (any shard) or a Hugging Face folder.
+
+    `tokenizer_dir` replaces the source's own tokenizer files. Raises InvalidSourceError, UnsupportedError, or
+    UsageError for a path or format that cannot be meant.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"The format {format!r} is not known; known are {', '.join(FORMATS)}.")
+    if not path.exists():
+        raise UsageError(f"{path} does not exist.")
+    found = _detect_folder(path) if path.is_dir() else _detect_file(path)
+    if format not in ("auto", found):
+        raise UsageError(f"{path.name} is not in the format {format}.")
+    if found == "gguf":
+        return GgufSource(path, tokenizer_dir)
+    return DenseSource(path, tokenizer_dir)
+
+
+def _detect_folder(path: Path) -> str:
+    if (path / "config.json").is_file():
+        return "dense"
+    num_gguf = len(list(path.glob("*.gguf")))
+    if num_gguf:
+        raise UsageError(f"{path.name} is a folder with {num_gguf} GGUF files; choose one of them.")
+    raise InvalidSourceError(
+        f"{path.name} has no config.json, so it is not a Hugging Face model folder."
+    )
+
+
+def _detect_file(path: Path) -> str:
+    refuse_byte_splits(path)
+    head = _read_head(path)
+    # Damaged files that call themselves GGUF get the parser's sentence, which names the fault.
+    if head.startswith(b"GGUF") or path.suffix.lower() == ".gguf":
+        return "gguf"
+    if not head:
+        raise InvalidSourceError(f"{path.name}: the file is empty.")
+    if head.startswith(_LFS_START):
+        raise InvalidSourceError(
+            f"{path.name}: this is a Git LFS pointer, not the model itself; download the real file."
+        )
+    if path.suffix.lower() == ".safetensors" or path.name == "config.json":
+        raise UsageError(f"{path.name} is one file of a model; choose the folder that contains it.")
+    if path.suffix.lower() in (".bin", ".pt", ".pth"):
+        raise UnsupportedError(f"{path.name}: PyTorch pickle files are not supported.")
+    raise UnsupportedError(f"{path.name}: the file is of no format that this program knows.")
+
+
+def _read_head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_LFS_START))
+    except OSError as error:
+        raise InvalidSourceError(f"{path.name}: cannot be read ({error.strerror}).") from error
