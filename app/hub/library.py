@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,12 @@ from pathlib import Path
 
 from app.checkpoint.manifest import MANIFEST_NAME, Manifest
 from app.core.errors import CheckpointError, UsageError
+
+# Separators and what Windows forbids in names.
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*]+')
+_MAX_SAME_NAMES = 1000
+# Conversions under way and replacements cut short (`app.converter`), removals cut short.
+_UNFINISHED = re.compile(r"\..*|.*\.(partial|replaced)")
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +56,13 @@ def find_by_source(library_dir: Path, name: str, num_bytes: int) -> LibraryEntry
     return next((e for e in entries if (e.source_name, e.source_bytes) == (name, num_bytes)), None)
 
 
+def choose_output(library_dir: Path, name: str) -> Path:
+    """A free folder of the library for a checkpoint called `name`, valid on every system."""
+    plain = _NOT_IN_NAMES.sub("-", name).strip(" .-") or "model"
+    candidates = (plain, *(f"{plain}-{number}" for number in range(2, _MAX_SAME_NAMES)))
+    return next(library_dir / name for name in candidates if not (library_dir / name).exists())
+
+
 def remove(name: str, library_dir: Path) -> LibraryEntry:
     """Deletes a checkpoint and returns what it was.
 
@@ -80,8 +94,7 @@ def _delete(directory: Path) -> None:
 
 def _iter_entries(library_dir: Path) -> Iterator[LibraryEntry]:
     for directory, subfolders, files in os.walk(library_dir):
-        # Hidden folders are conversions under way and deletions cut short.
-        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        subfolders[:] = [name for name in subfolders if not _UNFINISHED.fullmatch(name)]
         if MANIFEST_NAME in files:
             try:
                 yield _read_entry(Path(directory), library_dir)

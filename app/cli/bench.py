@@ -1,0 +1,89 @@
+"""`deepinfer bench`: how fast a model loads, reads a prompt and decodes on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from dataclasses import asdict, dataclass
+
+from app.cli.models import resolve_model
+from app.cli.options import (
+    Subparsers,
+    add_command,
+    add_device_option,
+    add_model_argument,
+    positive_int,
+)
+from app.cli.output import format_bytes, print_json, print_pairs
+from app.cli.progress import ProgressBar
+from app.core.memory import peak_rss_bytes
+from app.engine.bench import measure_copy_bandwidth, measure_speed
+from app.engine.loader import LoadedEngine, load_engine
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """Spec section 2's keys; bytes, seconds, tokens per second."""
+
+    device: str
+    load_s: float
+    prefill_tok_s: float
+    decode_tok_s: float
+    weights_bytes: int
+    kv_bytes: int
+    peak_memory_bytes: int
+    bandwidth_fraction: float
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Adds `bench`."""
+    parser = add_command(subparsers, "bench", run, "Measure a model's speed on this machine.")
+    add_model_argument(parser)
+    parser.add_argument("--prompt", type=positive_int, default=512, metavar="N")
+    parser.add_argument("--gen", type=positive_int, default=128, metavar="N")
+    parser.add_argument("--batch", type=positive_int, default=1, metavar="N")
+    add_device_option(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measures and prints; raises AppError."""
+    model_dir = resolve_model(args.model)
+    length = args.prompt + args.gen
+    loaded = load_engine(model_dir, args.device, max_model_len=length, num_slots=args.batch)
+    with closing(loaded):
+        result = _measure(loaded, args)
+    if args.json:
+        print_json(asdict(result))
+    else:
+        print_pairs(_to_rows(result))
+
+
+def _measure(loaded: LoadedEngine, args: argparse.Namespace) -> _Result:
+    with ProgressBar("measuring") as bar:
+        speed = measure_speed(loaded.executor, args.prompt, args.gen, bar.update)
+    memory = loaded.executor.memory_use()
+    peak = peak_rss_bytes()  # before the copies below add theirs
+    bytes_per_s = memory.weights_bytes * speed.decode_tok_s / args.batch
+    return _Result(
+        device=loaded.model.device,
+        load_s=loaded.model.load_s,
+        prefill_tok_s=speed.prefill_tok_s,
+        decode_tok_s=speed.decode_tok_s,
+        weights_bytes=memory.weights_bytes,
+        kv_bytes=memory.kv_bytes,
+        peak_memory_bytes=peak,
+        bandwidth_fraction=bytes_per_s / measure_copy_bandwidth(),
+    )
+
+
+def _to_rows(result: _Result) -> list[tuple[str, str]]:
+    return [
+        ("device", result.device),
+        ("load", f"{result.load_s:.2f} s"),
+        ("prefill", f"{result.prefill_tok_s:.1f} tokens/s"),
+        ("decode", f"{result.decode_tok_s:.1f} tokens/s"),
+        ("weights", format_bytes(result.weights_bytes)),
+        ("KV cache", format_bytes(result.kv_bytes)),
+        ("peak memory", format_bytes(result.peak_memory_bytes)),
+        ("of memory speed", f"{result.bandwidth_fraction:.0%}"),
+    ]

@@ -1,0 +1,93 @@
+"""`deepinfer convert`: a source becomes a native checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.cli.conversion import convert_with_progress
+from app.cli.models import resolve_source
+from app.cli.options import Subparsers, add_command, natural_int
+from app.cli.output import format_bytes, print_json, print_note, print_pairs
+from app.converter.sources.detect import FORMATS
+from app.converter.targets import GRIDS
+from app.core.events import ConversionReport
+
+_GROUP_SIZES = (32, 64, 128)
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Adds `convert`."""
+    parser = add_command(subparsers, "convert", run, "Convert a source to a native checkpoint.")
+    parser.add_argument("source", metavar="SOURCE", help="a .gguf file or a checkpoint's folder")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--grid", choices=GRIDS, default="auto", help="default: %(default)s")
+    parser.add_argument(
+        "--group-size", type=natural_int, choices=_GROUP_SIZES, default=128, metavar="N"
+    )
+    parser.add_argument("--tokenizer", type=Path, metavar="DIR", help="take the tokenizer from it")
+    parser.add_argument("--format", choices=FORMATS, default="auto", help="default: %(default)s")
+    parser.add_argument("--resume", action="store_true", help="go on after a kill")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing checkpoint")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Converts and reports; raises AppError."""
+    report = convert_with_progress(
+        resolve_source(args.source),
+        args.output,
+        grid=args.grid,
+        group_size=args.group_size,
+        tokenizer_dir=args.tokenizer,
+        format=args.format,
+        resume=args.resume,
+        overwrite=args.overwrite,
+    )
+    if args.json:
+        print_json(_to_document(report))
+    else:
+        _print(report)
+
+
+def _to_document(report: ConversionReport) -> dict[str, object]:
+    return {
+        "output": str(report.output),
+        "format": report.format,
+        "architecture": report.architecture,
+        "lossless": report.lossless,
+        "tensors": _count_tensors(report),
+        "rel_err_max": report.rel_err_max,
+        "source_bytes": report.source_bytes,
+        "output_bytes": report.output_bytes,
+        "seconds": report.seconds,
+        "peak_rss_bytes": report.peak_rss_bytes,
+        "notes": list(report.notes),
+    }
+
+
+def _count_tensors(report: ConversionReport) -> dict[str, int]:
+    return {
+        "exact": report.num_exact,
+        "grid": report.num_grid,
+        "requant": report.num_requant,
+        "dense": report.num_dense,
+    }
+
+
+def _print(report: ConversionReport) -> None:
+    counts = [f"{count} {path}" for path, count in _count_tensors(report).items() if count]
+    is_lossless = "yes: decodes bit for bit as the source" if report.lossless else "no"
+    print_pairs(
+        [
+            ("output", report.output),
+            ("architecture", report.architecture),
+            ("lossless", is_lossless),
+            ("tensors", ", ".join(counts)),
+            ("largest error", f"{report.rel_err_max:.3g}"),
+            ("size", f"{format_bytes(report.source_bytes)} -> {format_bytes(report.output_bytes)}"),
+            ("time", f"{report.seconds:.1f} s"),
+            ("peak memory", format_bytes(report.peak_rss_bytes)),
+        ]
+    )
+    for note in report.notes:
+        print_note(note)

@@ -1,0 +1,110 @@
+"""`deepinfer inspect`: what a source is, whether it runs here, and how much context would fit."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from app.checkpoint.reader import Checkpoint
+from app.cli.models import resolve_source
+from app.cli.options import Subparsers, add_command
+from app.cli.output import format_bytes, print_json, print_pairs, print_table
+from app.converter.plan import plan_conversion
+from app.converter.sources.detect import open_source
+from app.core.errors import AppError
+from app.core.paths import library_dir
+from app.engine.memory_plan import FitRow, available_memory_bytes, fit_table
+from app.hub.library import resolve
+from app.spec.model_spec import ModelSpec
+from app.spec.registry import create_spec
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """`status` is the verdict: supported (runs as it is) | convert (runs after a conversion)."""
+
+    format: str
+    status: str
+    reason: str
+    spec: ModelSpec
+    fit: list[FitRow]
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Adds `inspect`."""
+    parser = add_command(subparsers, "inspect", run, "Say what a source is and whether it runs.")
+    parser.add_argument("source", metavar="SOURCE", help="a file, a folder or a library name")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Inspects and prints; a refusal is printed as verdict and raised."""
+    try:
+        finding = _inspect(args.source)
+    except AppError as error:
+        if args.json:
+            print_json(_to_refusal(error))
+        raise
+    if args.json:
+        print_json(_to_document(finding))
+    else:
+        _print(finding)
+
+
+def _inspect(text: str) -> _Finding:
+    native = resolve(text, library_dir())
+    return _inspect_source(resolve_source(text)) if native is None else _inspect_native(native)
+
+
+def _inspect_native(path: Path) -> _Finding:
+    with Checkpoint.open(path, verify=False) as checkpoint:
+        spec = create_spec(checkpoint.config)
+        fit = fit_table(spec, available_memory_bytes(), checkpoint.total_bytes)
+    # The other rows are about converting to other grids, and this one is converted.
+    as_stored = [row for row in fit if row.grid == "exact"]
+    return _Finding("native", "supported", "It is a native checkpoint.", spec, as_stored)
+
+
+def _inspect_source(path: Path) -> _Finding:
+    with closing(open_source(path)) as source:
+        plan = plan_conversion(source, path, "auto", 128)
+        spec = create_spec(source.config)
+    exact_bytes = plan.output_bytes if plan.grid == "exact" else None
+    fit = fit_table(spec, available_memory_bytes(), exact_bytes)
+    return _Finding(plan.format, "convert", "It runs after conversion.", spec, fit)
+
+
+def _to_refusal(error: AppError) -> dict[str, Any]:
+    verdict = {"status": "refused", "reason": error.message}
+    return {"format": None, "architecture": None, "spec": None, "verdict": verdict, "fit": []}
+
+
+def _to_document(finding: _Finding) -> dict[str, Any]:
+    return {
+        "format": finding.format,
+        "architecture": finding.spec.architecture,
+        "spec": asdict(finding.spec),
+        "verdict": {"status": finding.status, "reason": finding.reason},
+        "fit": [asdict(row) for row in finding.fit],
+    }
+
+
+def _print(finding: _Finding) -> None:
+    spec = asdict(finding.spec)
+    print_pairs([("format", finding.format), ("verdict", finding.reason), *spec.items()])
+    print()
+    print_table(("GRID", "WEIGHTS", "KV PER TOKEN", "CONTEXT THAT FITS"), _to_rows(finding.fit))
+
+
+def _to_rows(fit: list[FitRow]) -> list[tuple[str, str, str, str]]:
+    return [
+        (
+            row.grid,
+            format_bytes(row.weights_bytes),
+            format_bytes(row.kv_bytes_per_token),
+            f"{row.max_context} tokens",
+        )
+        for row in fit
+    ]

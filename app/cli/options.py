@@ -1,0 +1,66 @@
+"""Options that several commands share, and the types that argparse checks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from app.core.device import DEVICES
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+Run = Callable[[argparse.Namespace], None]
+
+
+def add_command(
+    subparsers: Subparsers, name: str, run: Run, help_text: str
+) -> argparse.ArgumentParser:
+    """A subcommand with --json, whose `run` is called with the parsed arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name, help=help_text, description=help_text, allow_abbrev=False
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document and nothing else on stdout"
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_model_argument(parser: argparse.ArgumentParser) -> None:
+    """MODEL, as `app.cli.models.resolve_model` understands it."""
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="a native folder, a name in the library, `starter`, or a source (converted first)",
+    )
+
+
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """--device."""
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="default: %(default)s")
+
+
+def positive_int(text: str) -> int:
+    """At least 1."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
+    return value
+
+
+def natural_int(text: str) -> int:
+    """At least 0."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be at least 0, not {value}")
+    return value
+
+
+def temperature(text: str) -> float:
+    """A finite number, at least 0."""
+    value = float(text)
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be at least 0, not {text}")
+    return value
