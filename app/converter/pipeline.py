@@ -14,14 +14,14 @@ from typing import Any
 from app import __version__
 from app.checkpoint.manifest import Manifest, Provenance, SourceInfo
 from app.checkpoint.writer import CheckpointWriter, PartLinear, PartRecord
+from app.converter.grids import Grid, convert_linear, plan_linear
 from app.converter.output_guard import check_free_space, check_output, move_into_place
 from app.converter.plan import plan_conversion
 from app.converter.progress import Progress, part_bytes
 from app.converter.report import create_report
 from app.converter.sources.base import Source, SourceLinear, SourcePart
 from app.converter.sources.detect import open_source
-from app.converter.targets import find_target
-from app.converter.tensors import convert_linear
+from app.converter.verify import verify_exact
 from app.converter.workdir import Job, WorkDir
 from app.core.errors import JobCancelledError, ResourceError
 from app.core.events import ConversionPlan, ConversionPlanned, ConversionReport, Event
@@ -141,8 +141,8 @@ class _Conversion:
     def _convert_linear(self, part: SourcePart, source: SourceLinear) -> PartLinear:
         self._cancel.check()
         self._stop.check()
-        target = find_target(source, self._plan.grid, self._group_size)
-        converted = convert_linear(source, target)
+        plan = plan_linear(source, Grid(self._plan.grid), self._group_size)
+        converted = verify_exact(source, convert_linear(source, plan))
         self._progress.add_bytes(part, source.source_bytes)
         origin = Provenance(
             source.source_name, source.source_type, converted.path, converted.rel_err

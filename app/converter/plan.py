@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.converter.grids import Grid, GridPlan, plan_linear, planned_bytes, resolve_grid
 from app.converter.sources.base import Source, SourceLinear
-from app.converter.targets import Target, find_target, resolve_grid
+from app.core.errors import UsageError
 from app.core.events import ConversionPlan, PlannedGroup
 from app.spec.registry import create_spec
 from app.spec.weights import num_parameters
@@ -16,7 +17,7 @@ def plan_conversion(source: Source, output: Path, grid: str, group_size: int) ->
     that no executor runs, UsageError for an unknown grid.
     """
     spec = create_spec(source.config)
-    resolved = resolve_grid(grid, source)
+    resolved = resolve_grid(_parse_grid(grid), source.is_quantized)
     groups = _group(source, resolved, group_size)
     vector_bytes = sum(vector.source_bytes for part in source.parts() for vector in part.vectors)
     return ConversionPlan(
@@ -25,7 +26,7 @@ def plan_conversion(source: Source, output: Path, grid: str, group_size: int) ->
         format=source.format,
         architecture=spec.architecture,
         name=source.name,
-        grid=resolved,
+        grid=resolved.value,
         num_layers=spec.num_hidden_layers,
         num_parameters=num_parameters(spec),
         groups=groups,
@@ -35,13 +36,21 @@ def plan_conversion(source: Source, output: Path, grid: str, group_size: int) ->
     )
 
 
-def _group(source: Source, grid: str, group_size: int) -> tuple[PlannedGroup, ...]:
-    rows: dict[tuple[str, str, str], list[tuple[SourceLinear, Target]]] = {}
+def _parse_grid(name: str) -> Grid:
+    try:
+        return Grid(name)
+    except ValueError:
+        known = ", ".join(grid.value for grid in Grid)
+        raise UsageError(f"The grid {name!r} is not known; known are {known}.") from None
+
+
+def _group(source: Source, grid: Grid, group_size: int) -> tuple[PlannedGroup, ...]:
+    rows: dict[tuple[str, str, str], list[tuple[SourceLinear, GridPlan]]] = {}
     for part in source.parts():
         for linear in part.linears:
-            target = find_target(linear, grid, group_size)
-            key = (linear.source_type, target.label(linear), target.path.value)
-            rows.setdefault(key, []).append((linear, target))
+            plan = plan_linear(linear, grid, group_size)
+            key = (linear.source_type, _target_label(linear, plan), plan.path.value)
+            rows.setdefault(key, []).append((linear, plan))
     return tuple(
         PlannedGroup(
             source_type=source_type,
@@ -49,7 +58,13 @@ def _group(source: Source, grid: str, group_size: int) -> tuple[PlannedGroup, ..
             path=path,
             num_tensors=len(members),
             source_bytes=sum(linear.source_bytes for linear, _ in members),
-            output_bytes=sum(target.num_bytes(linear) for linear, target in members),
+            output_bytes=sum(planned_bytes(linear, plan) for linear, plan in members),
         )
         for (source_type, label, path), members in rows.items()
     )
+
+
+def _target_label(linear: SourceLinear, plan: GridPlan) -> str:
+    if plan.quant is not None:
+        return plan.quant.label
+    return "F32" if linear.is_quantized else linear.source_type

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
-from app.checkpoint.layout import linear_layout
+from app.checkpoint.layout import stored_bytes
 from app.checkpoint.manifest import LinearRecord, Manifest
 from app.checkpoint.schemes import TensorPath
 from app.core.events import ConversionPlan, ConversionReport, TensorReport
@@ -50,5 +48,4 @@ def _num_bytes(record: LinearRecord) -> int:
     if record.quant is None:
         itemsize = 4 if record.dtype == "float32" else 2
         return prod(record.shape) * itemsize
-    layout = linear_layout(record.quant, record.shape).values()
-    return sum(prod(a.shape) * np.dtype(a.dtypes[0]).itemsize for a in layout if a.required)
+    return stored_bytes(record.quant, record.shape)

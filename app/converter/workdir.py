@@ -15,7 +15,7 @@ from typing import Any
 
 from app.checkpoint.writer import PartRecord
 from app.converter.sources.base import Source
-from app.core.errors import CheckpointError, UsageError
+from app.core.errors import UsageError
 
 _JOB, _PARTS, _CHECKPOINT = "job.json", "parts", "checkpoint"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.converter.sources.base import Source
+from app.converter.sources.dense import DenseSource
 from app.converter.sources.gguf import GgufSource
 from app.converter.sources.gguf_shards import refuse_byte_splits
-from app.converter.sources.dense import DenseSource
 from app.core.errors import InvalidSourceError, UnsupportedError, UsageError
 
 FORMATS = ("auto", "gguf", "dense")
