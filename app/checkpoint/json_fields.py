@@ -48,7 +48,11 @@ class JsonFields:
     def number(self, name: str) -> float:
         """A finite number."""
         value = self._get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             raise self._ill_typed(name, "a finite number")
         return float(value)
 
@@ -63,7 +67,11 @@ class JsonFields:
     def pair(self, name: str) -> tuple[int, int]:
         """A list of two positive whole numbers: a shape [out, in]."""
         value = self._get(name)
-        if isinstance(value, list) and len(value) == 2 and all(type(n) is int and n > 0 for n in value):
+        if (
+            isinstance(value, list)
+            and len(value) == 2
+            and all(type(n) is int and n > 0 for n in value)
+        ):
             return value[0], value[1]
         raise self._ill_typed(name, "a pair of positive whole numbers")
 

@@ -7,6 +7,7 @@ layers keeps its full name in `embed`, `norm` or `lm_head.safetensors`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,7 +56,9 @@ def linear_layout(quant: QuantScheme | None, shape: tuple[int, int]) -> dict[str
     return {"packed": packed, **_group_layout(quant, out_features, in_features), **optional}
 
 
-def _group_layout(quant: QuantScheme, out_features: int, in_features: int) -> dict[str, ArrayLayout]:
+def _group_layout(
+    quant: QuantScheme, out_features: int, in_features: int
+) -> dict[str, ArrayLayout]:
     groups = (out_features, quant.num_groups(in_features))
     per_group = ArrayLayout(_SCALE_DTYPES[quant.scale_dtype], groups)
     per_super = ArrayLayout((F16,), (out_features, quant.num_super_groups(in_features)))
@@ -70,6 +73,12 @@ def _group_layout(quant: QuantScheme, out_features: int, in_features: int) -> di
     if two_level and affine:
         layout["super_biases"] = per_super
     return layout
+
+
+def stored_bytes(quant: QuantScheme, shape: tuple[int, int]) -> int:
+    """Bytes of a quantized linear's required arrays."""
+    arrays = linear_layout(quant, shape).values()
+    return sum(math.prod(a.shape) * a.dtypes[0].itemsize for a in arrays if a.required)
 
 
 def check_arrays(
@@ -91,7 +100,9 @@ def check_arrays(
 
 def _check_array(name: str, wanted: ArrayLayout, dtype: DType, shape: Shape) -> None:
     if shape != wanted.shape:
-        raise CheckpointError(f"{name} has shape {list(shape)}, its record needs {list(wanted.shape)}.")
+        raise CheckpointError(
+            f"{name} has shape {list(shape)}, its record needs {list(wanted.shape)}."
+        )
     if dtype not in wanted.dtypes:
         names = " or ".join(str(d) for d in wanted.dtypes)
         raise CheckpointError(f"{name} has dtype {dtype}, its record needs {names}.")
@@ -100,7 +111,9 @@ def _check_array(name: str, wanted: ArrayLayout, dtype: DType, shape: Shape) -> 
 def check_linear(name: str, linear: Linear) -> None:
     """Raises CheckpointError when arrays have wrong dtypes or shapes, or scales that are not finite."""
     arrays = linear.arrays()
-    check_arrays(name, linear.quant, linear.shape, {k: (a.dtype, a.shape) for k, a in arrays.items()})
+    check_arrays(
+        name, linear.quant, linear.shape, {k: (a.dtype, a.shape) for k, a in arrays.items()}
+    )
     for array in ("scales", "biases", "super_scales", "super_biases"):
         if array in arrays and not np.isfinite(arrays[array]).all():
             raise CheckpointError(f"{name}.{array} holds a value that is not finite.")
@@ -109,7 +122,9 @@ def check_linear(name: str, linear: Linear) -> None:
 
 def check_perm(name: str, linear: Linear) -> None:
     """Raises CheckpointError unless `perm`, when set, is a permutation (kernels index by it)."""
-    if linear.perm is not None and not np.array_equal(np.sort(linear.perm), np.arange(linear.shape[1])):
+    if linear.perm is not None and not np.array_equal(
+        np.sort(linear.perm), np.arange(linear.shape[1])
+    ):
         raise CheckpointError(f"{name}.perm is not a permutation of the input columns.")
 
 

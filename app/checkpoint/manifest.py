@@ -45,7 +45,9 @@ class LinearRecord:
     def to_json(self) -> dict[str, Any]:
         """The record as it stands in manifest.json; rel_err keeps six digits, all that is reproducible."""
         p = self.provenance
-        stored: dict[str, Any] = {"dtype": self.dtype} if self.quant is None else _quant_json(self.quant)
+        stored: dict[str, Any] = (
+            {"dtype": self.dtype} if self.quant is None else _quant_json(self.quant)
+        )
         rel_err = float(f"{p.rel_err:.6g}")
         origin = {
             "source": p.source,
@@ -130,7 +132,10 @@ class Manifest:
             "linears": {name: record.to_json() for name, record in self.linears.items()},
             "files": {n: {"bytes": f.num_bytes, "sha256": f.sha256} for n, f in self.files.items()},
         }
-        return json.dumps(document, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+        return (
+            json.dumps(document, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
+            + "\n"
+        )
 
     @classmethod
     def from_text(cls, text: str) -> Manifest:
@@ -142,7 +147,9 @@ class Manifest:
                 f"{MANIFEST_NAME} has version {version}; this program reads version {VERSION}."
             )
         if backend != BACKEND:
-            raise CheckpointError(f"{MANIFEST_NAME} is made for backend {backend!r}, not for {BACKEND!r}.")
+            raise CheckpointError(
+                f"{MANIFEST_NAME} is made for backend {backend!r}, not for {BACKEND!r}."
+            )
         source = fields.table("source")
         return cls(
             architecture=fields.text("architecture"),

@@ -34,7 +34,9 @@ class Checkpoint:
         self._tensors = _index(files)
         self.config = _read_json(directory, "config.json")
         has_generation = "generation_config.json" in manifest.files
-        self.generation_config = _read_json(directory, "generation_config.json") if has_generation else {}
+        self.generation_config = (
+            _read_json(directory, "generation_config.json") if has_generation else {}
+        )
 
     @classmethod
     def open(cls, path: Path, verify: bool = True) -> Checkpoint:
@@ -116,9 +118,13 @@ class Checkpoint:
         if tensors is None:
             raise CheckpointError(f"{MANIFEST_NAME} records {name}, which no file holds.")
         entries = {array: file.entries[local] for array, (file, local) in tensors.items()}
-        check_arrays(name, record.quant, record.shape, {a: (e.dtype, e.shape) for a, e in entries.items()})
+        check_arrays(
+            name, record.quant, record.shape, {a: (e.dtype, e.shape) for a, e in entries.items()}
+        )
         if record.quant is None and entries["weight"].dtype != np.dtype(record.dtype):
-            raise CheckpointError(f"{name}.weight is {entries['weight'].dtype}, not {record.dtype}.")
+            raise CheckpointError(
+                f"{name}.weight is {entries['weight'].dtype}, not {record.dtype}."
+            )
 
     def _check_vector(self, name: str) -> None:
         tensors = self._tensors[name]

@@ -96,7 +96,9 @@ def unpacked_codes(linear: Linear) -> npt.NDArray[Any]:
     """Codes [out, in] of a quantized linear in stored column order: int8 for `sym`, else uint8."""
     quant = _quant(linear)
     assert linear.packed is not None
-    return unpack_codes(linear.packed, quant.bits, linear.shape[1], signed=quant.scheme is Scheme.SYM)
+    return unpack_codes(
+        linear.packed, quant.bits, linear.shape[1], signed=quant.scheme is Scheme.SYM
+    )
 
 
 def _quant(linear: Linear) -> QuantScheme:

@@ -73,7 +73,9 @@ class QuantScheme:
 
     def __post_init__(self) -> None:
         if self.bits not in ALLOWED_BITS:
-            raise CheckpointError(f"{self.bits} bits are not a native width; native are 3, 4 and 8.")
+            raise CheckpointError(
+                f"{self.bits} bits are not a native width; native are 3, 4 and 8."
+            )
         if self.group_size not in ALLOWED_GROUPS:
             raise CheckpointError(f"{self.group_size} is not a native group size.")
         if self.scale_dtype is ScaleDtype.TWO_LEVEL and self.group_size == -1:

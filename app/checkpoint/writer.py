@@ -129,7 +129,9 @@ class CheckpointWriter:
         with self._lock:
             self._expect(WriterState.OPEN, "finish")
             if self._writes_in_flight:
-                raise CheckpointError("The checkpoint cannot be finished while a part is being written.")
+                raise CheckpointError(
+                    "The checkpoint cannot be finished while a part is being written."
+                )
             if "config.json" not in self._files:
                 raise CheckpointError("The checkpoint cannot be finished without config.json.")
             self._state = WriterState.FINISHED
@@ -140,7 +142,9 @@ class CheckpointWriter:
 
     def _expect(self, state: WriterState, call: str) -> None:
         if self._state is not state:
-            raise CheckpointError(f"{call} was called while the checkpoint writer was {self._state.value}.")
+            raise CheckpointError(
+                f"{call} was called while the checkpoint writer was {self._state.value}."
+            )
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[Path]:
@@ -169,7 +173,9 @@ def _linear_record(name: str, part: PartLinear) -> LinearRecord:
     linear = part.linear
     check_linear(name, linear)
     if (linear.quant is None) != (part.provenance.path is TensorPath.DENSE):
-        raise CheckpointError(f"{name} is stored as {part.provenance.path}, which its arrays are not.")
+        raise CheckpointError(
+            f"{name} is stored as {part.provenance.path}, which its arrays are not."
+        )
     dtype = None if linear.weight is None else str(linear.weight.dtype)
     return LinearRecord(linear.shape, linear.quant, dtype, part.provenance)
 
@@ -193,4 +199,6 @@ def _named_tensors(
 
 def _check_vector(name: str, vector: npt.NDArray[Any]) -> None:
     if vector.dtype not in FLOATS or not np.isfinite(vector).all():
-        raise CheckpointError(f"{name} is not an array of finite float32, float16 or bfloat16 numbers.")
+        raise CheckpointError(
+            f"{name} is not an array of finite float32, float16 or bfloat16 numbers."
+        )

@@ -1,0 +1,87 @@
+"""The scale of least squared error for groups of weights on a symmetric grid of 3, 4 or 8 bits.
+
+For codes q and weights x the best scale is sum(q x) / sum(q q), and it lowers the squared error by
+sum(q x)^2 / sum(q q): that gain is what candidates compete on. Plain absmax / 7 costs a fifth more error at
+4 bits and a third more at 3 bits than what is found here (tests/converter/test_grid_search.py measures it).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+
+# Where the weight of greatest magnitude falls on the grid: at the long end (-8), inside it, or clipped.
+# Finer steps gain less than half a percent of error on Gaussian and on Student-t (5 degrees) weights.
+_LEVELS = {3: (3.2, 3.7, 4.3, 5.0, 5.8), 4: (7.0, 7.6, 8.3, 9.2, 10.5), 8: (127.0, 128.0)}
+
+
+class GroupSearch:
+    """Finds one scale for each of `n` groups of `g` weights; keeps the best of all candidates tried."""
+
+    def __init__(self, weights: Floats, bits: int) -> None:
+        """weights float32 [n, g], all finite."""
+        self._low, self._high = code_range(bits)
+        # In units of each group's greatest magnitude nothing overflows, however large the weights.
+        magnitude = np.abs(weights).max(axis=1)
+        self._unit: Floats = np.where(magnitude > 0, magnitude, np.float32(1))
+        self._weights = weights / self._unit[:, None]
+        self._codes = np.empty_like(weights)
+        self._gains: Floats = np.full(len(weights), -1, np.float32)
+        self._scales: Floats = np.zeros(len(weights), np.float32)
+
+    def try_levels(self, bits: int) -> None:
+        """Tries all magnitudes, the longer negative end towards the extreme weight, then the other sign."""
+        reaches_down = self._weights.min(axis=1) <= -1
+        toward_negative_end: Floats = np.where(reaches_down, np.float32(1), np.float32(-1))
+        for level in _LEVELS[bits]:
+            self._try(toward_negative_end / np.float32(level))
+        self._try(-self._scales)
+
+    def try_scales(self, scales: Floats) -> None:
+        """Tries given scales float32 [n] with both signs (the source's own)."""
+        relative = scales / self._unit
+        self._try(relative)
+        self._try(-relative)
+
+    def scales(self) -> Floats:
+        """The best scales float32 [n] after one more round of codes and refit; 0 for groups of zeros."""
+        self._try(self._scales)
+        return self._scales * self._unit
+
+    def _try(self, scales: Floats) -> None:
+        """Rounds to codes with these scales, refits, and keeps the refitted scale where the gain is larger."""
+        usable = np.abs(scales) > 1e-6  # far below any grid; also keeps the reciprocal finite
+        inverse = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=usable)
+        codes = np.multiply(self._weights, inverse[:, None], out=self._codes)
+        np.clip(np.rint(codes, out=codes), self._low, self._high, out=codes)
+        dot: Floats = np.einsum("ng,ng->n", codes, self._weights)
+        square: Floats = np.einsum("ng,ng->n", codes, codes)
+        fitted = np.divide(dot, square, out=np.zeros_like(dot), where=square > 0)
+        better = dot * fitted > self._gains
+        np.copyto(self._gains, dot * fitted, where=better)
+        np.copyto(self._scales, fitted, where=better)
+
+
+def code_range(bits: int) -> tuple[int, int]:
+    """The least and the greatest two's-complement code."""
+    return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+def search_scales(weights: Floats, bits: int, source_scales: Floats | None = None) -> Floats:
+    """Scales float32 [n] of least squared error for weights float32 [n, g]; `source_scales` [n] also compete."""
+    search = GroupSearch(weights, bits)
+    search.try_levels(bits)
+    if source_scales is not None:
+        search.try_scales(source_scales)
+    return search.scales()
+
+
+def round_to_codes(weights: Floats, scales: Floats, bits: int) -> npt.NDArray[Any]:
+    """The nearest codes int8 [n, g] of weights [n, g] under scales [n]; 0 where the scale is 0."""
+    low, high = code_range(bits)
+    divisor = np.where(scales == 0, np.float32(np.inf), scales)[:, None]
+    return np.clip(np.rint(weights / divisor), low, high).astype(np.int8)
