@@ -33,6 +33,11 @@ BASE: dict[str, Any] = {
     "torch_dtype": "float32",
 }
 
+CHAT_TEMPLATE = (
+    "<bos>{% for message in messages %}{{ message.role[0] }}:{{ message.content }}|{% endfor %}"
+    "{% if add_generation_prompt %}a:{% endif %}"
+)
+
 
 def create_tiny_model(model_type: str, seed: int = 0, **changes: Any) -> Any:
     """A transformers causal LM in eval mode, float32, eager attention."""
@@ -56,6 +61,31 @@ def write_native(model: Any, directory: Path, config: dict[str, Any] | None = No
     if model.config.tie_word_embeddings:
         del state["lm_head.weight"]
     return write_native_arrays(state, config or model.config.to_dict(), directory)
+
+
+def write_chat_model(directory: Path, seed: int = 0, **changes: Any) -> Path:
+    """A tiny Llama that speaks printable ASCII, with tokenizer and chat template."""
+    model = create_tiny_model("llama", seed, **changes)
+    write_native(model, directory)
+    for name, content in _tokenizer_files().items():
+        (directory / name).write_text(content, encoding="utf-8")
+    return directory
+
+
+def _tokenizer_files() -> dict[str, str]:
+    """One token per printable ASCII character, behind the special tokens of `BASE`."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+    # Byte-level vocabularies write the space as U+0120.
+    letters = ["\u0120", *(chr(code) for code in range(33, 126))]
+    specials = ["<pad>", "<bos>", "<eos>"]
+    vocab = {token: index for index, token in enumerate(specials + letters)}
+    tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in specials])
+    config = {"bos_token": "<bos>", "eos_token": "<eos>", "chat_template": CHAT_TEMPLATE}
+    return {"tokenizer.json": tokenizer.to_str(), "tokenizer_config.json": json.dumps(config)}
 
 
 def write_native_arrays(

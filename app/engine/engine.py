@@ -18,7 +18,7 @@ from app.engine.request import Request
 from app.engine.sampling import Sampler
 from app.engine.scheduler import ScheduledChunk, Scheduler
 from app.engine.sequence import Sequence
-from app.engine.stop_strings import StopStrings
+from app.engine.stop_strings import StopStringMatcher
 from app.engine.tokenizer import Tokenizer
 
 Logits = npt.NDArray[np.float32]
@@ -94,7 +94,7 @@ class Engine:
             stop_ids=stop_ids,
             sampler=Sampler(sampling, prompt_ids, spec.vocab_size),
             detokenizer=Detokenizer(self._tokenizer),
-            stop_strings=StopStrings(sampling.stop),
+            stop_strings=StopStringMatcher(sampling.stop),
         )
 
     def _num_free_tokens(self, prompt_ids: list[int]) -> int:

@@ -208,11 +208,11 @@ class EngineHost:
 
     def _fail(self, error: ErrorInfo) -> None:
         """Ends every request with the error; the next load starts afresh."""
-        self._publish([RequestFailed(request_id, error) for request_id in self._handles])
         loaded, self._loaded = self._loaded, None
         if loaded is not None:
             self._close_engine(loaded)
         self._set_state(EngineState.FAILED, error=error)
+        self._publish([RequestFailed(request_id, error) for request_id in self._handles])
 
     def _drop_engine(self) -> None:
         if self._loaded is None:

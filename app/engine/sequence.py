@@ -8,7 +8,7 @@ from collections.abc import Set
 from app.core.events import FinishReason, Usage
 from app.engine.detokenizer import Detokenizer
 from app.engine.sampling import Sampler
-from app.engine.stop_strings import StopStrings
+from app.engine.stop_strings import StopStringMatcher
 
 
 class Sequence:
@@ -25,7 +25,7 @@ class Sequence:
         stop_ids: Set[int],
         sampler: Sampler,
         detokenizer: Detokenizer,
-        stop_strings: StopStrings,
+        stop_strings: StopStringMatcher,
     ) -> None:
         self.request_id = request_id
         self.prompt_ids = prompt_ids
@@ -75,8 +75,8 @@ class Sequence:
         if token_id in self._stop_ids:
             self.finish_reason = FinishReason.STOP
             return self.flush()
-        text = self._stop_strings.push(self._detokenizer.add(token_id))
-        if self._stop_strings.is_matched:
+        text = self._stop_strings.add(self._detokenizer.add(token_id))
+        if self._stop_strings.is_stopped:
             self.finish_reason = FinishReason.STOP
         elif len(self.output_ids) >= self._max_tokens:
             self.finish_reason = FinishReason.LENGTH
