@@ -31,13 +31,12 @@ if sys.version_info < (3, 11):  # noqa: UP036 - the reader of this message is an
 import tomllib
 
 from app.core.probe import has_display, has_nvidia_driver
+from kernels.cpu.build import library_path
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMPS = VENV / "stamps"
-NATIVE_DIR = ROOT / "kernels" / "cpu"
-NATIVE_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp", ".inc", ".py", ".txt", ".cmake"}
 
 # What Qt opens at run time and pip cannot bring: GL, keyboard maps, D-Bus, fonts, xcb.
 QT_PACKAGES = (
@@ -192,14 +191,10 @@ def _install_extra(name: str, requirements: list[str]) -> None:
 
 
 def ensure_native_library() -> None:
-    ensure_extra("build")
-    ensure("native", list(_native_sources()), lambda: check_call("-m", "kernels.cpu.build"))
-
-
-def _native_sources() -> Iterable[tuple[str, str]]:
-    for path in sorted(NATIVE_DIR.rglob("*")):
-        if path.suffix in NATIVE_SUFFIXES and "lib" not in path.relative_to(NATIVE_DIR).parts:
-            yield path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+    if not library_path().is_file():
+        ensure_extra("build")
+        note("Compiling the CPU kernels ...")
+        check_call("-m", "kernels.cpu.build")
 
 
 # --- Debian ----------------------------------------------------------------------------------

@@ -9,11 +9,9 @@ from app.cli.conversion import convert_with_progress
 from app.cli.models import resolve_source
 from app.cli.options import Subparsers, add_command, natural_int
 from app.cli.output import format_bytes, print_json, print_note, print_pairs
+from app.converter.grids import GROUP_SIZES, Grid
 from app.converter.sources.detect import FORMATS
-from app.converter.targets import GRIDS
 from app.core.events import ConversionReport
-
-_GROUP_SIZES = (32, 64, 128)
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -21,9 +19,11 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "convert", run, "Convert a source to a native checkpoint.")
     parser.add_argument("source", metavar="SOURCE", help="a .gguf file or a checkpoint's folder")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--grid", choices=GRIDS, default="auto", help="default: %(default)s")
     parser.add_argument(
-        "--group-size", type=natural_int, choices=_GROUP_SIZES, default=128, metavar="N"
+        "--grid", choices=[grid.value for grid in Grid], default="auto", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--group-size", type=natural_int, choices=GROUP_SIZES, default=128, metavar="N"
     )
     parser.add_argument("--tokenizer", type=Path, metavar="DIR", help="take the tokenizer from it")
     parser.add_argument("--format", choices=FORMATS, default="auto", help="default: %(default)s")

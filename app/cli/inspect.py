@@ -92,8 +92,23 @@ def _to_document(finding: _Finding) -> dict[str, Any]:
 
 
 def _print(finding: _Finding) -> None:
-    spec = asdict(finding.spec)
-    print_pairs([("format", finding.format), ("verdict", finding.reason), *spec.items()])
+    spec = finding.spec
+    print_pairs(
+        [
+            ("format", finding.format),
+            ("verdict", finding.reason),
+            ("architecture", spec.architecture),
+            ("layers", spec.num_hidden_layers),
+            ("hidden size", f"{spec.hidden_size}, MLP {spec.intermediate_size}"),
+            (
+                "heads",
+                f"{spec.num_attention_heads} of {spec.head_dim}, KV {spec.num_key_value_heads}",
+            ),
+            ("vocabulary", spec.vocab_size),
+            ("trained context", spec.max_position_embeddings),
+            ("rope", f"{spec.rope.rope_type}, theta {spec.rope.theta:g}"),
+        ]
+    )
     print()
     print_table(("GRID", "WEIGHTS", "KV PER TOKEN", "CONTEXT THAT FITS"), _to_rows(finding.fit))
 
