@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.chat.schema import UPGRADES, read_version, upgrade
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Longer than any commit of ours; another program that holds the file longer gets a sentence.
 _BUSY_TIMEOUT_S = 2.0
@@ -110,7 +110,7 @@ def _replace_damaged(path: Path, reason: str) -> OpenedDatabase:
     except (OSError, sqlite3.Error) as error:
         return _open_scratch(path, f"{reason}; {error}")
     notice = f"{path} is damaged ({reason}). It was kept as {aside.name}; a new one was begun."
-    _log.warning("%s", notice)
+    _logger.warning("%s", notice)
     return OpenedDatabase(opened.connection, path, notice=notice)
 
 
@@ -129,7 +129,7 @@ def _open_scratch(path: Path, reason: str) -> OpenedDatabase:
     scratch = tempfile.TemporaryDirectory(prefix="deepinfer-chats-", ignore_cleanup_errors=True)
     opened = _open_checked(Path(scratch.name) / path.name)
     notice = f"{path} cannot be used ({reason}): conversations of this session will not be saved."
-    _log.warning("%s", notice)
+    _logger.warning("%s", notice)
     return OpenedDatabase(opened.connection, opened.path, notice=notice, scratch=scratch)
 
 

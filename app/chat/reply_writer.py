@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.chat.database import connect
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Below the 250 ms that a killed program may lose, to leave the commit some time.
 FLUSH_INTERVAL_S = 0.2
@@ -70,7 +70,7 @@ class ReplyWriter:
             self._save(connection, text)
             self._error = None
         except sqlite3.Error as error:
-            _log.warning("A reply could not be saved: %s", error)
+            _logger.warning("A reply could not be saved: %s", error)
             self._error = error
             with self._lock:
                 self._pending.insert(0, text)

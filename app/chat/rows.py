@@ -17,7 +17,7 @@ from app.chat.transcript import (
     TurnStats,
 )
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 T = TypeVar("T", SamplingSettings, TurnStats)
 
@@ -40,7 +40,7 @@ def from_json(kind: type[T], text: str | None) -> T | None:
         values = json.loads(text or "null")
         return kind(**_known_values(kind, values)) if isinstance(values, dict) else None
     except (ValueError, TypeError):
-        _log.warning("Unreadable %s in the conversations: %.200s", kind.__name__, text)
+        _logger.warning("Unreadable %s in the conversations: %.200s", kind.__name__, text)
         return None
 
 

@@ -1,17 +1,43 @@
-"""A prompt becomes text in the window: the engine's worker process, the open conversation, the
-store.
-"""
+"""A prompt becomes text in the window: commands to the engine's process, its events to the page."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.chat.store import ChatStore
-from app.chat.transcript import Conversation, ConversationSummary, SamplingSettings
-from app.core.events import LoadedModel
+from app.chat.transcript import (
+    Conversation,
+    ConversationSummary,
+    SamplingSettings,
+    Turn,
+    TurnStats,
+)
+from app.controllers.chat_request import create_request, to_stats
+from app.controllers.open_conversation import OpenConversation
+from app.controllers.reply import RunningReply
+from app.controllers.worker_link import WorkerLink
+from app.core.errors import AppError, ChatStoreError
+from app.core.events import (
+    EngineState,
+    EngineStateChanged,
+    ErrorInfo,
+    Event,
+    LoadedModel,
+    MemorySampled,
+    PrefillProgressed,
+    RequestFailed,
+    RequestFinished,
+    TokensGenerated,
+    WorkerDied,
+    WorkerRecovered,
+    WorkerUnresponsive,
+)
+from app.workers.commands import CancelRequest, LoadModel, SubmitRequest, UnloadModel
 
 
 class ChatState(StrEnum):
@@ -31,8 +57,7 @@ class ChatState(StrEnum):
 
 
 class ChatController(QObject):
-    """Commands in, signals out. One reply at a time; it goes on when another conversation is
-    opened.
+    """Commands in, signals out. One reply at a time; it goes on when another conversation opens.
 
     Signals (all on the GUI thread; conversation ids are str):
         state_changed(ChatState)
@@ -46,13 +71,14 @@ class ChatController(QObject):
         text_appended(conversation_id, str): new text, at most about 30 times a second.
         tokens_per_second(float): over the last second, a few times a second while a reply runs.
         reply_finished(conversation_id, Turn): the reply as saved, with its statistics;
-            `is_interrupted` when the worker died. Always the last signal of a reply that had text.
+            `is_interrupted` when the worker died. The last signal of a reply that was not refused.
         reply_failed(conversation_id, ErrorInfo): the reply was refused or failed before any text;
             no turn remains.
         memory_sampled(MemorySampled)
-        failed(ErrorInfo): loading failed, or the conversation could not be saved.
+        failed(ErrorInfo): loading failed, a reply broke off, or something could not be saved.
         worker_died(str): one sentence; `restart()` starts the engine again and reloads the model.
         worker_unresponsive(float): seconds without a sign of life; `restart()` helps here, too.
+        worker_recovered(): it gives signs of life again.
     """
 
     state_changed = Signal(object)
@@ -71,112 +97,292 @@ class ChatController(QObject):
     failed = Signal(object)
     worker_died = Signal(str)
     worker_unresponsive = Signal(float)
+    worker_recovered = Signal()
 
-    def __init__(self, store: ChatStore, parent: QObject | None = None) -> None:
-        """`store` is open (`ChatStore.open(path)`); its `notice`, if any, is the window's to show.
-        """
+    def __init__(
+        self, store: ChatStore, parent: QObject | None = None, *, service: str = "engine"
+    ) -> None:
+        """`store` is open (`ChatStore.open(path)`), its `notice` the window's to show; `shutdown`
+        closes it."""
         super().__init__(parent)
-        raise NotImplementedError
+        self._store = store
+        self._state = ChatState.UNLOADED
+        self._model: LoadedModel | None = None
+        self._last_load: LoadModel | None = None
+        self._reply: RunningReply | None = None
+        self._open = OpenConversation.create(store, "", SamplingSettings())
+        self._link = WorkerLink(service, self)
+        self._link.event_received.connect(self._on_link_event_received)
 
     # --- the engine --------------------------------------------------------------------------
 
     @property
     def state(self) -> ChatState:
         """The state last told by `state_changed`."""
-        raise NotImplementedError
+        return self._state
 
     @property
     def model(self) -> LoadedModel | None:
         """The model that answers; None when none is loaded."""
-        raise NotImplementedError
+        return self._model
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The engine's process id; None when there is none."""
+        return self._link.pid
 
     def load_model(
         self, model_dir: Path, *, device: str = "auto", max_model_len: int | None = None
     ) -> None:
-        """Loads a native checkpoint (starting the worker if need be); answered by `model_loaded` or
-        `failed`.
-        """
-        raise NotImplementedError
+        """Loads a native checkpoint in place of the present model, starting the worker if need be;
+        answered by `model_loaded` or `failed`."""
+        self._load(LoadModel(model_dir, device, max_model_len))
 
     def unload_model(self) -> None:
-        """Gives the model's memory back."""
-        raise NotImplementedError
+        """Gives the model's memory back; no effect without a model."""
+        if self._model is not None:
+            self._set_state(ChatState.UNLOADING)
+            self._link.send(UnloadModel())
 
     def restart(self) -> None:
         """Ends the worker, if it still lives, starts a fresh one and loads the last model again."""
-        raise NotImplementedError
+        self._link.end(timeout_s=0)
+        self._model = None
+        if self._last_load is None:
+            self._set_state(ChatState.UNLOADED)
+        else:
+            self._load(self._last_load)
+        self._interrupt_reply()
+
+    def shutdown(self) -> None:
+        """Saves what a running reply has, ends the worker process and waits for it, closes the
+        store; call once before the application quits."""
+        self._interrupt_reply()
+        self._link.shutdown()
+        self._store.close()
+
+    def _load(self, command: LoadModel) -> None:
+        self._last_load = command
+        self._set_state(ChatState.LOADING)
+        self._link.send(command)
 
     # --- conversations -----------------------------------------------------------------------
 
     @property
-    def conversation(self) -> Conversation | None:
-        """The open conversation, as saved (a running reply appears in it when it has ended)."""
-        raise NotImplementedError
+    def conversation(self) -> Conversation:
+        """The open conversation; a running reply appears in it when it has ended."""
+        return self._open.value
 
     @property
     def replying_conversation_id(self) -> str | None:
         """The conversation that a reply is running in."""
-        raise NotImplementedError
+        return self._reply.conversation_id if self._reply else None
 
     @property
     def reply_text(self) -> str:
-        """The text of the running reply so far (for a page that opens its conversation again); ''
-        without one.
-        """
-        raise NotImplementedError
+        """The text of the running reply so far, for a page that opens its conversation again."""
+        return self._reply.text if self._reply else ""
 
     def conversations(self, query: str = "") -> tuple[ConversationSummary, ...]:
         """The list, latest first; `query` searches titles and contents."""
-        raise NotImplementedError
+        try:
+            return self._store.list_conversations(query)
+        except ChatStoreError as error:
+            self.failed.emit(ErrorInfo.from_exception(error))
+            return ()
 
-    def new_conversation(self) -> None:
+    def new_conversation(
+        self, *, system_prompt: str = "", sampling: SamplingSettings | None = None
+    ) -> None:
         """Opens an empty conversation; it is saved with its first message."""
-        raise NotImplementedError
+        self._show(
+            OpenConversation.create(self._store, system_prompt, sampling or SamplingSettings())
+        )
 
     def open_conversation(self, conversation_id: str) -> None:
         """Opens a saved conversation; answered by `conversation_opened` or `failed`."""
-        raise NotImplementedError
+        with self._reported_errors():
+            opened = OpenConversation.load(self._store, conversation_id)
+            if self._reply is not None:
+                opened.leave_out(self._reply.writer.turn_id)
+            self._show(opened)
 
     def rename_conversation(self, conversation_id: str, title: str) -> None:
         """Renames; answered by `conversations_changed`."""
-        raise NotImplementedError
+        with self._reported_errors():
+            if conversation_id == self.conversation.conversation_id:
+                self._open.set_title(title)
+            else:
+                self._store.rename_conversation(conversation_id, title)
+            self.conversations_changed.emit()
 
     def delete_conversation(self, conversation_id: str) -> None:
-        """Hides it from the list; `restore_conversation` is its undo."""
-        raise NotImplementedError
+        """Hides it from the list; `restore_conversation` is its undo. A reply in it is stopped, and
+        a new conversation takes its place when it was open."""
+        with self._reported_errors():
+            self._store.delete_conversation(conversation_id)
+            if conversation_id == self.replying_conversation_id:
+                self.stop()
+            self.conversations_changed.emit()
+            if conversation_id == self.conversation.conversation_id:
+                value = self.conversation
+                self.new_conversation(system_prompt=value.system_prompt, sampling=value.sampling)
 
     def restore_conversation(self, conversation_id: str) -> None:
         """Brings a deleted conversation back."""
-        raise NotImplementedError
+        with self._reported_errors():
+            self._store.restore_conversation(conversation_id)
+            self.conversations_changed.emit()
 
     def set_system_prompt(self, text: str) -> None:
         """Sets the open conversation's system prompt, from the next message on."""
-        raise NotImplementedError
+        with self._reported_errors():
+            self._open.set_system_prompt(text)
 
     def set_sampling(self, sampling: SamplingSettings) -> None:
         """Sets the open conversation's sampling, from the next message on."""
-        raise NotImplementedError
+        with self._reported_errors():
+            self._open.set_sampling(sampling)
+
+    def _show(self, opened: OpenConversation) -> None:
+        self._open = opened
+        self.conversation_opened.emit(opened.value)
 
     # --- replies -----------------------------------------------------------------------------
 
     def send(self, text: str) -> None:
-        """Saves the user's message and asks for a reply; no effect unless READY or when `text` is
-        blank.
-        """
-        raise NotImplementedError
+        """Saves the user's message and asks for a reply; no effect unless READY and not blank."""
+        if self._state is not ChatState.READY or not text.strip():
+            return
+        with self._reported_errors():
+            turn = self._open.add_user_turn(text)
+            self.turn_added.emit(self.conversation.conversation_id, turn)
+            self._begin_reply()
+            self.conversations_changed.emit()
 
     def stop(self) -> None:
-        """Stops the running reply within one token; it ends with `reply_finished` (finish reason
-        cancelled).
-        """
-        raise NotImplementedError
+        """Stops the running reply within one token; it ends with `reply_finished`."""
+        if self._reply is not None:
+            self._link.send(CancelRequest(self._reply.request_id))
 
     def regenerate(self) -> None:
-        """Replaces the last reply of the open conversation; no effect unless READY and it has a
-        user's message.
-        """
-        raise NotImplementedError
+        """Replaces the last reply of the open conversation, or asks for the one that failed;
+        no effect unless READY and a message is there to reply to."""
+        if self._state is not ChatState.READY or not self.conversation.turns:
+            return
+        with self._reported_errors():
+            if self.conversation.turns[-1].role == "assistant":
+                turn = self._open.remove_last_turn()
+                self.turn_removed.emit(self.conversation.conversation_id, turn.turn_id)
+            self._begin_reply()
 
-    def shutdown(self) -> None:
-        """Saves, ends the worker process and waits; call once before the application quits."""
-        raise NotImplementedError
+    def _begin_reply(self) -> None:
+        conversation_id = self.conversation.conversation_id
+        request = create_request(self.conversation)
+        writer = self._store.begin_reply(conversation_id, self._model.name if self._model else "")
+        self._reply = RunningReply(conversation_id, request.request_id, writer, self)
+        self._reply.text_appended.connect(self.text_appended)
+        self._reply.tokens_per_second.connect(self.tokens_per_second)
+        self._set_state(ChatState.GENERATING)
+        self.reply_started.emit(conversation_id)
+        self._link.send(SubmitRequest(request))
+
+    def _finish_reply(self, reply: RunningReply, stats: TurnStats | None) -> None:
+        """`stats` None: interrupted."""
+        self._close_reply(reply)
+        turn = self._save(reply, stats)
+        if reply.conversation_id == self.conversation.conversation_id:
+            self._open.add(turn)
+        self._leave_generating()
+        self.reply_finished.emit(reply.conversation_id, turn)
+        self.conversations_changed.emit()
+
+    def _save(self, reply: RunningReply, stats: TurnStats | None) -> Turn:
+        try:
+            return self._store.finish_reply(reply.writer, stats)
+        except ChatStoreError as error:
+            self.failed.emit(ErrorInfo.from_exception(error))
+            return reply.to_turn(stats)
+
+    def _fail_reply(self, reply: RunningReply, error: ErrorInfo) -> None:
+        if reply.text:
+            self._finish_reply(reply, None)
+            self.failed.emit(error)
+            return
+        self._close_reply(reply)
+        with self._reported_errors():
+            self._store.discard_reply(reply.writer)
+        self._leave_generating()
+        self.reply_failed.emit(reply.conversation_id, error)
+
+    def _interrupt_reply(self) -> None:
+        if self._reply is not None:
+            self._finish_reply(self._reply, None)
+
+    def _leave_generating(self) -> None:
+        if self._state is ChatState.GENERATING:
+            self._set_state(ChatState.READY)
+
+    def _close_reply(self, reply: RunningReply) -> None:
+        reply.close()
+        self._reply = None
+
+    # --- events ------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_link_event_received(self, event: Event) -> None:
+        match event:
+            case TokensGenerated() | PrefillProgressed() | RequestFinished() | RequestFailed():
+                if self._reply is not None and event.request_id == self._reply.request_id:
+                    self._receive_reply_event(event, self._reply)
+            case EngineStateChanged():
+                self._receive_state(event)
+            case MemorySampled():
+                self.memory_sampled.emit(event)
+            case WorkerDied():
+                self._receive_death(event)
+            case WorkerUnresponsive():
+                self.worker_unresponsive.emit(event.silent_s)
+            case WorkerRecovered():
+                self.worker_recovered.emit()
+
+    def _receive_reply_event(self, event: Event, reply: RunningReply) -> None:
+        match event:
+            case TokensGenerated():
+                reply.add(event)
+            case PrefillProgressed():
+                self.prefill_progressed.emit(event)
+            case RequestFinished():
+                self._finish_reply(reply, to_stats(event))
+            case RequestFailed():
+                self._fail_reply(reply, event.error)
+
+    def _receive_state(self, event: EngineStateChanged) -> None:
+        self._model = event.model
+        self._set_state(ChatState(event.state.value))
+        if event.model is not None:
+            self.model_loaded.emit(event.model)
+        if event.state is EngineState.FAILED and event.error is not None:
+            self.failed.emit(event.error)
+
+    def _receive_death(self, event: WorkerDied) -> None:
+        had_text = self._reply is not None and bool(self._reply.text)
+        self._model = None
+        self._set_state(ChatState.DOWN)
+        self._interrupt_reply()
+        saved = " The reply so far is saved." if had_text else ""
+        self.worker_died.emit(
+            f"The engine stopped unexpectedly (exit code {event.exit_code}).{saved}"
+        )
+
+    def _set_state(self, state: ChatState) -> None:
+        if state is not self._state:
+            self._state = state
+            self.state_changed.emit(state)
+
+    @contextmanager
+    def _reported_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except AppError as error:
+            self.failed.emit(ErrorInfo.from_exception(error))

@@ -1,14 +1,22 @@
-"""The list of native checkpoints on this disk, read off the GUI thread."""
+"""The list of native checkpoints on this disk, read and changed off the GUI thread."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.controllers.threads import FunctionThread
+from app.core.events import ErrorInfo
+from app.hub.library import LibraryEntry, list_entries, remove
+
+Task = Callable[[], tuple[LibraryEntry, ...]]
 
 
 class LibraryController(QObject):
-    """Lists and removes native checkpoints.
+    """Lists and removes native checkpoints, one task after another.
 
     Signals (all on the GUI thread):
         entries_changed(tuple[LibraryEntry, ...]): the whole list (`app.hub.library`), sorted by
@@ -21,16 +29,54 @@ class LibraryController(QObject):
 
     def __init__(self, library_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        raise NotImplementedError
+        self._library_dir = library_dir
+        self._tasks: deque[Task] = deque()
+        self._thread: FunctionThread | None = None
 
     def refresh(self) -> None:
         """Reads the library again; answered by `entries_changed` or `failed`."""
-        raise NotImplementedError
+        self._add(lambda: list_entries(self._library_dir))
 
     def remove(self, name: str) -> None:
         """Deletes one checkpoint from the disk; answered by `entries_changed` or `failed`."""
-        raise NotImplementedError
+
+        def remove_and_list() -> tuple[LibraryEntry, ...]:
+            remove(name, self._library_dir)
+            return list_entries(self._library_dir)
+
+        self._add(remove_and_list)
 
     def shutdown(self) -> None:
         """Waits for what runs; call once before the application quits."""
-        raise NotImplementedError
+        self._tasks.clear()
+        if self._thread is not None:
+            self._thread.finished.disconnect(self._on_thread_finished)
+            self._thread.join()
+
+    def _add(self, task: Task) -> None:
+        self._tasks.append(task)
+        if self._thread is None:
+            self._start_next()
+
+    def _start_next(self) -> None:
+        self._thread = FunctionThread(self._tasks.popleft(), self)
+        self._thread.returned.connect(self._on_thread_returned)
+        self._thread.errored.connect(self._on_thread_errored)
+        self._thread.finished.connect(self._on_thread_finished)
+        self._thread.start()
+
+    @Slot(object)
+    def _on_thread_returned(self, entries: tuple[LibraryEntry, ...]) -> None:
+        self.entries_changed.emit(entries)
+
+    @Slot(object)
+    def _on_thread_errored(self, error: ErrorInfo) -> None:
+        self.failed.emit(error)
+
+    @Slot()
+    def _on_thread_finished(self) -> None:
+        if self._thread is not None:
+            self._thread.deleteLater()
+            self._thread = None
+        if self._tasks:
+            self._start_next()

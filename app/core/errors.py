@@ -32,6 +32,10 @@ class UsageError(AppError):
     """The caller asked for something that cannot be meant: wrong options, wrong paths."""
 
 
+class OutputExistsError(UsageError):
+    """What would be written is there already, and nobody asked to replace it."""
+
+
 class MissingExtraError(AppError):
     """A package is not installed; the sentence says which command installs it."""
 

@@ -23,7 +23,7 @@ from app.core.log import configure_logging
 from app.core.paths import log_path
 from app.workers.commands import Command, Shutdown
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 HEARTBEAT_INTERVAL_S = 1.0
 _ORPHAN_GRACE_S = 10.0
@@ -33,7 +33,8 @@ Listener = Callable[[Event], None]
 
 
 class Service(Protocol):
-    """What runs in the child. `handle` returns at once: it is the thread that hears the parent die.
+    """What runs in the child. `handle` returns at once: it is the thread that hears the parent
+    die.
     """
 
     def handle(self, command: Command) -> None:
@@ -66,7 +67,8 @@ def run_child(connection: Connection, name: str, factory: str) -> None:
 
 
 class _Channel:
-    """The sending half of the pipe, for any thread. When nobody reads any more, events are dropped.
+    """The sending half of the pipe, for any thread. When nobody reads any more, events are
+    dropped.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -96,7 +98,7 @@ def _serve(connection: Connection, service: Service) -> None:
         try:
             command = connection.recv()
         except (EOFError, OSError):
-            _log.warning("The parent process is gone.")
+            _logger.warning("The parent process is gone.")
             _exit_within(_ORPHAN_GRACE_S)
             return
         if isinstance(command, Shutdown):

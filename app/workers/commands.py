@@ -60,17 +60,22 @@ class ConvertSource(Command):
 
 @dataclass(frozen=True, slots=True)
 class PlanConversion(Command):
-    """Only recognise the source and plan; answered by ConversionPlanned or JobFailed."""
+    """Only recognise the source and plan; answered by ConversionPlanned, JobFailed or
+    JobCancelled.
+    """
 
     source: Path
     output: Path
     grid: str = "auto"
     group_size: int = 128
+    tokenizer_dir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CancelJob(Command):
-    """Cancel the conversion that runs; answered by JobCancelled."""
+    """Cancel the job that runs; answered by JobCancelled, unless its own last event was on the
+    way.
+    """
 
 
 __all__ = [

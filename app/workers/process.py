@@ -1,4 +1,5 @@
-"""A headless service in a child process: spawn, pipe, signs of life, stop, kill, restart. Qt-free.
+"""A headless service in a child process: spawn, pipe, signs of life, stop, kill, restart. Qt-
+free.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from app.core.events import WorkerDied, WorkerRecovered, WorkerStopped, WorkerUn
 from app.workers.child import Heartbeat, Listener, run_child
 from app.workers.commands import Command, Shutdown
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Imported in the child alone: the parent must stay free of what these modules import.
 SERVICES = {
@@ -80,7 +81,8 @@ class WorkerProcess:
         return self._run.pid if self._run and self.is_alive else None
 
     def start(self) -> None:
-        """Starts the child and returns at once; commands may be sent already. No effect when alive.
+        """Starts the child and returns at once; commands may be sent already. No effect when
+        alive.
         """
         if self.is_alive:
             return
@@ -159,7 +161,7 @@ class _Run:
         """Starts the child, reads until it is gone, tells its end."""
         exit_code = self._live()
         was_asked = self._stop_deadline is not None
-        _log.info("The %s process ended with exit code %s.", self._name, exit_code)
+        _logger.info("The %s process ended with exit code %s.", self._name, exit_code)
         self.has_ended = True
         self._listener(WorkerStopped() if was_asked else WorkerDied(exit_code))
 
@@ -167,7 +169,7 @@ class _Run:
         try:
             child, connection = self._spawn()
         except OSError:
-            _log.exception("The %s process could not be started.", self._name)
+            _logger.exception("The %s process could not be started.", self._name)
             return None
         atexit.register(
             self.kill

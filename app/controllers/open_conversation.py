@@ -1,0 +1,81 @@
+"""The conversation on the screen; an empty one is saved with its first message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from app.chat.store import ChatStore, create_conversation_id
+from app.chat.transcript import Conversation, SamplingSettings, Turn, title_from_text
+
+
+class OpenConversation:
+    """One conversation and whether the store knows it. Every method may raise ChatStoreError."""
+
+    def __init__(self, store: ChatStore, conversation: Conversation, *, is_saved: bool) -> None:
+        self._store = store
+        self._is_saved = is_saved
+        self.value = conversation
+
+    @classmethod
+    def create(
+        cls, store: ChatStore, system_prompt: str, sampling: SamplingSettings
+    ) -> OpenConversation:
+        """An empty one, in memory."""
+        now = datetime.now(UTC)
+        new_id = create_conversation_id()
+        value = Conversation(new_id, "", now, now, system_prompt, sampling)
+        return cls(store, value, is_saved=False)
+
+    @classmethod
+    def load(cls, store: ChatStore, conversation_id: str) -> OpenConversation:
+        """A saved one."""
+        return cls(store, store.load_conversation(conversation_id), is_saved=True)
+
+    def add_user_turn(self, text: str) -> Turn:
+        """Saves the message, and the conversation with it when it is the first."""
+        if not self._is_saved:
+            self.value = self._store.create_conversation(
+                self.value.title or title_from_text(text),
+                system_prompt=self.value.system_prompt,
+                sampling=self.value.sampling,
+                conversation_id=self.value.conversation_id,
+            )
+            self._is_saved = True
+        turn = self._store.append_turn(self.value.conversation_id, "user", text)
+        self.add(turn)
+        return turn
+
+    def add(self, turn: Turn) -> None:
+        """Shows a turn that was saved by someone else."""
+        self.value = replace(self.value, turns=(*self.value.turns, turn))
+
+    def remove_last_turn(self) -> Turn:
+        """Hides the last turn, in the store too."""
+        *kept, last = self.value.turns
+        self._store.delete_turn(last.turn_id)
+        self.value = replace(self.value, turns=tuple(kept))
+        return last
+
+    def leave_out(self, turn_id: int) -> None:
+        """Does not show this turn: a reply that is still running."""
+        kept = tuple(turn for turn in self.value.turns if turn.turn_id != turn_id)
+        self.value = replace(self.value, turns=kept)
+
+    def set_title(self, title: str) -> None:
+        """Renames it."""
+        self.value = replace(self.value, title=title)
+        if self._is_saved:
+            self._store.rename_conversation(self.value.conversation_id, title)
+
+    def set_system_prompt(self, text: str) -> None:
+        """For the next reply and those after it."""
+        self.value = replace(self.value, system_prompt=text)
+        if self._is_saved:
+            self._store.set_system_prompt(self.value.conversation_id, text)
+
+    def set_sampling(self, sampling: SamplingSettings) -> None:
+        """For the next reply and those after it."""
+        self.value = replace(self.value, sampling=sampling)
+        if self._is_saved:
+            self._store.set_sampling(self.value.conversation_id, sampling)

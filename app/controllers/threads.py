@@ -1,0 +1,39 @@
+"""A function on a QThread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from app.core.errors import AppError
+from app.core.events import ErrorInfo
+
+
+class FunctionThread(QThread):
+    """Runs `function` once. Keep a reference until it has ended: Qt aborts the program otherwise.
+
+    Signals (exactly one of both, emitted on this thread: connect them to slots of QObjects only):
+        returned(object): what the function returned.
+        errored(ErrorInfo): the AppError or OSError that it raised.
+    """
+
+    returned = Signal(object)
+    errored = Signal(object)
+
+    def __init__(self, function: Callable[[], object], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._function = function
+
+    def run(self) -> None:
+        """Qt calls this on the new thread."""
+        try:
+            result = self._function()
+        except (AppError, OSError) as error:
+            self.errored.emit(ErrorInfo.from_exception(error))
+        else:
+            self.returned.emit(result)
+
+    def join(self) -> None:
+        """Waits for the end."""
+        self.wait()
