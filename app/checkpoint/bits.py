@@ -1,4 +1,4 @@
-"""Packs codes of 3, 4 or 8 bits into a little-endian bitstream along `in` and back; rows are whole bytes."""
+"""Packs codes of 3, 4 or 8 bits into rows of a little-endian bitstream, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CODES_PER_UNIT = {3: 8, 4: 2, 8: 1}  # the fewest codes that fill whole bytes
 
 
 def pack_codes(codes: Codes, bits: int) -> Bytes:
-    """Packs the low `bits` of codes uint8 | int8 [out, in] into uint8 [out, ceil(in * bits / 8)]."""
+    """Packs the low `bits` of codes uint8 | int8 [out, in]: uint8 [out, ceil(in * bits / 8)]."""
     row_bytes = -(-codes.shape[1] * bits // 8)
     unsigned = _pad_columns(codes.view(np.uint8), _CODES_PER_UNIT[bits])
     if bits == 8:
@@ -25,7 +25,7 @@ def pack_codes(codes: Codes, bits: int) -> Bytes:
 
 
 def unpack_codes(packed: Bytes, bits: int, in_features: int, *, signed: bool) -> Codes:
-    """Unpacks uint8 [out, row_bytes] into codes [out, in_features]: int8 when `signed`, else uint8."""
+    """Codes [out, in_features] of uint8 [out, row_bytes]: int8 when `signed`, else uint8."""
     dtype = np.int8 if signed else np.uint8
     if bits == 8:
         return packed[:, :in_features].view(dtype)
@@ -73,9 +73,9 @@ def _unpack3(packed: Bytes, signed: bool) -> Bytes:
 
 @cache
 def _code_table(bits: int, count: int, signed: bool) -> Bytes:
-    """The `count` codes held by each value of a `bits * count` bit field: uint8 [2 ** (bits * count), count].
+    """The `count` codes in every value of a field: uint8 [2 ** (bits * count), count].
 
-    One lookup in it replaces a shift, a mask and a strided store per code (three times faster at 4 bits).
+    One lookup replaces a shift, a mask and a strided store per code.
     """
     fields = np.arange(1 << bits * count, dtype=np.uint32)[:, None]
     codes = (fields >> (np.arange(count, dtype=np.uint32) * bits)) & ((1 << bits) - 1)

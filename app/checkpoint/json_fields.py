@@ -15,7 +15,7 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class JsonFields:
-    """The fields of one JSON object; messages say where it stands, as in `manifest.json: linears.lm_head`."""
+    """The fields of one JSON object; `where` names it, as in `manifest.json: linears.lm_head`."""
 
     def __init__(self, values: dict[str, Any], where: str) -> None:
         self._values = values

@@ -1,8 +1,8 @@
 """Which arrays a stored linear has, and where they stand: the one table for writer and reader.
 
 File and tensor names are those of the native folder: `layers.3.self_attn.q_proj` stands in
-`layer_03.safetensors` as `self_attn.q_proj.packed`, `self_attn.q_proj.scales` ...; everything outside the
-layers keeps its full name in `embed`, `norm` or `lm_head.safetensors`.
+`layer_03.safetensors` as `self_attn.q_proj.packed`, `self_attn.q_proj.scales` ...; everything
+outside the layers keeps its full name in `embed`, `norm` or `lm_head.safetensors`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def check_arrays(
     shape: tuple[int, int],
     found: Mapping[str, tuple[DType, Shape]],
 ) -> None:
-    """Raises CheckpointError when the (dtype, shape) of the arrays of linear `name` are not its scheme's."""
+    """Raises CheckpointError when the (dtype, shape) of linear `name`'s arrays do not fit."""
     layout = linear_layout(quant, shape)
     for array in sorted(found.keys() - layout.keys()):
         raise CheckpointError(f"{name}: array {array} does not belong to its scheme.")
@@ -109,7 +109,7 @@ def _check_array(name: str, wanted: ArrayLayout, dtype: DType, shape: Shape) -> 
 
 
 def check_linear(name: str, linear: Linear) -> None:
-    """Raises CheckpointError when arrays have wrong dtypes or shapes, or scales that are not finite."""
+    """Raises CheckpointError for wrong dtypes or shapes, or values that are not finite."""
     arrays = linear.arrays()
     check_arrays(
         name, linear.quant, linear.shape, {k: (a.dtype, a.shape) for k, a in arrays.items()}

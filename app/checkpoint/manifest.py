@@ -1,4 +1,4 @@
-"""manifest.json: all the runtime knows about a checkpoint, read strictly and written deterministically."""
+"""manifest.json: all that the runtime knows about a checkpoint."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DENSE_DTYPES = ("float32", "float16", "bfloat16")
 class Provenance:
     """Where a linear came from and what the way here cost.
 
-    source: the source's own tensor name(s); source_type: its own type word (`Q4_K`); rel_err: relative
-    Frobenius error ||W' - W|| / ||W|| against what the source decodes to, 0.0 when exact.
+    source: the source's own tensor name(s); source_type: its own type word (`Q4_K`); rel_err:
+    relative Frobenius error ||W' - W|| / ||W|| against what the source decodes to, 0.0 when exact.
     """
 
     source: str
@@ -35,7 +35,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class LinearRecord:
-    """One linear of the manifest: quantized (`quant`) or dense (`dtype`: float32, float16 or bfloat16)."""
+    """One linear: quantized (`quant`) or dense (`dtype` float32, float16 or bfloat16)."""
 
     shape: tuple[int, int]
     quant: QuantScheme | None
@@ -43,7 +43,7 @@ class LinearRecord:
     provenance: Provenance
 
     def to_json(self) -> dict[str, Any]:
-        """The record as it stands in manifest.json; rel_err keeps six digits, all that is reproducible."""
+        """The record as it stands in manifest.json; rel_err keeps six digits."""
         p = self.provenance
         stored: dict[str, Any] = (
             {"dtype": self.dtype} if self.quant is None else _quant_json(self.quant)
@@ -99,7 +99,7 @@ class SourceInfo:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The whole manifest: `linears` by canonical name, `files` by file name (without manifest.json)."""
+    """`linears` by canonical name, `files` by file name (manifest.json itself excepted)."""
 
     architecture: str
     tool: str
@@ -117,7 +117,7 @@ class Manifest:
         return all(r.provenance.path in kept and r.provenance.rel_err == 0.0 for r in records)
 
     def to_text(self) -> str:
-        """manifest.json's content: sorted keys, no time stamps, so equal manifests are equal bytes."""
+        """manifest.json's content: sorted, no time stamps: equal manifests are equal bytes."""
         source = {
             "format": self.source.format,
             "name": self.source.name,
@@ -139,7 +139,7 @@ class Manifest:
 
     @classmethod
     def from_text(cls, text: str) -> Manifest:
-        """Raises CheckpointError for damaged JSON, another version, or a missing or ill-typed field."""
+        """Raises CheckpointError: damaged JSON, another version, a missing or ill-typed field."""
         fields = JsonFields.parse(text, MANIFEST_NAME)
         version, backend = fields.integer("version"), fields.text("backend")
         if version != VERSION:
@@ -180,5 +180,5 @@ def _file_from(name: str, fields: JsonFields) -> FileRecord:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether `name` stays inside its folder on every system (no separators, drives or dots alone)."""
+    """Whether `name` stays inside its folder on every system: no separators, drives or dots."""
     return name not in ("", ".", "..") and not any(c in name for c in "/\\:\0")

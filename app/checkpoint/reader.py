@@ -1,4 +1,4 @@
-"""Opens a native checkpoint: everything is checked first, then tensors are views over mapped files."""
+"""Opens a native checkpoint: all is checked first, then tensors are views over mapped files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _TENSORS = ".safetensors"
 class Checkpoint:
     """An open native checkpoint; a context manager. `open` is the only way in.
 
-    Arrays are read-only views over memory maps. Drop them before `close`: on Windows a folder with a mapped
-    file cannot be deleted or renamed.
+    Arrays are read-only views over memory maps. Drop them before `close`: on Windows a folder with
+    a mapped file cannot be deleted or renamed.
     """
 
     def __init__(self, directory: Path, manifest: Manifest, files: dict[str, TensorFile]) -> None:
@@ -40,7 +40,7 @@ class Checkpoint:
 
     @classmethod
     def open(cls, path: Path, verify: bool = True) -> Checkpoint:
-        """Checks the manifest, every file's presence and size, every header and array; `verify` also hashes.
+        """Checks the manifest, every file's size, header and arrays, with `verify` also its hash.
 
         Raises CheckpointError naming the file and the fault.
         """
@@ -75,7 +75,7 @@ class Checkpoint:
         return name in self._tensors
 
     def linear(self, name: str) -> Linear:
-        """The linear `layers.0.self_attn.q_proj`, `embed_tokens` ...; raises CheckpointError when absent."""
+        """The linear `layers.0.self_attn.q_proj`, `lm_head` ...; CheckpointError when absent."""
         record = self.manifest.linears.get(name)
         if record is None:
             raise CheckpointError(f"The checkpoint has no linear {name}.")
@@ -85,7 +85,7 @@ class Checkpoint:
         return linear
 
     def vector(self, name: str) -> npt.NDArray[Any]:
-        """The small tensor `layers.0.input_layernorm`, `norm` ...; raises CheckpointError when absent."""
+        """The small tensor `layers.0.input_layernorm`, `norm` ...; CheckpointError when absent."""
         if name in self.manifest.linears or name not in self._tensors:
             raise CheckpointError(f"The checkpoint has no vector {name}.")
         file, local = self._tensors[name]["weight"]

@@ -1,8 +1,8 @@
 """What stored codes mean: the NumPy decoder that is the native format's definition.
 
-All arithmetic is float32, every operation rounded once: `s = super_scale * scale_code`,
-`b = super_bias * bias_code`, then `q * s`, `(q - z) * s` or `(q * s) + b`. This is the order in which
-`gguf.quants` decodes (it subtracts `dmin * m`, which is to add `(-dmin) * m`: negation does not round).
+All arithmetic is float32, every operation rounded once: `s = super_scale * scale_code` and
+`b = super_bias * bias_code`, then `q * s`, `(q - z) * s` or `(q * s) + b`. This is the order in
+which `gguf.quants` decodes: it subtracts `dmin * m`, and we add `(-dmin) * m`, the same number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROW_ARRAYS = (
 
 
 def dequantize(linear: Linear) -> Floats:
-    """Decodes to float32 [out, in], columns in the model's input order. Needs one chunk of rows on top."""
+    """Decodes to float32 [out, in], columns in the model's input order."""
     out_features, in_features = linear.shape
     weight = np.empty(linear.shape, np.float32)
     step = max(1, _CHUNK_ELEMENTS // max(1, in_features))
@@ -52,7 +52,7 @@ def effective_scales(linear: Linear) -> tuple[Floats, Floats | None]:
 
 
 def select_rows(linear: Linear, rows: slice | npt.NDArray[np.intp]) -> Linear:
-    """The linear of some output rows: views for a slice, copies for an index array. Codes are not decoded."""
+    """The linear of some rows, still packed: views for a slice, copies for an index array."""
     arrays = linear.arrays()
     chosen: dict[str, Any] = {name: arrays[name][rows] for name in _ROW_ARRAYS if name in arrays}
     num_rows = next(iter(chosen.values())).shape[0]

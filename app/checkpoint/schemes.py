@@ -1,8 +1,9 @@
 """How a linear is stored: scheme, bits, groups, and the arrays that belong to them.
 
-Codes are a little-endian bitstream along `in` (4 bits: the low nibble is the even column; 3 bits: 8 codes in
-3 bytes), each row padded to whole bytes. A row has G = ceil(in / group) groups, the last one possibly short;
-group -1 means one group a row. Decoding is defined in float32, each operation rounded once (no FMA):
+Codes are a little-endian bitstream along `in` (4 bits: the low nibble is the even column; 3 bits: 8
+codes in 3 bytes), each row padded to whole bytes. A row has G = ceil(in / group) groups, the last
+one possibly short; group -1 means one group a row. Decoding is defined in float32, each operation
+rounded once (no FMA):
 
     sym     q * s                 q is a two's-complement code
     zero    (q - z) * s           q unsigned, z uint8
@@ -54,7 +55,7 @@ class ScaleDtype(StrEnum):
 
 
 class TensorPath(StrEnum):
-    """How a tensor came here: bit for bit, on the source's own grid, by error search, or not quantized."""
+    """How a tensor came here: bit for bit, on the source's grid, by error search, unquantized."""
 
     EXACT = "exact"
     GRID = "grid"
@@ -103,12 +104,16 @@ class QuantScheme:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A weight matrix [out, in] in memory, quantized (`quant` and `packed` set) or dense (`weight` set).
+    """A weight matrix [out, in], quantized (`quant` and `packed` set) or dense (`weight` set).
 
-    packed uint8 [out, row_bytes]; scales [out, G] (float16 | float32 | int8 or uint8 codes when two-level);
-    zeros uint8 [out, G]; biases as scales; super_scales / super_biases float16 [out, ceil(in/256)];
-    perm int32 [in]: stored column c belongs to input perm[c]; bias float [out] is the layer's bias;
-    weight float32 | float16 | bfloat16 [out, in].
+    packed        uint8 [out, row_bytes]
+    scales        float16 | float32 [out, G]; int8 | uint8 codes when two-level
+    zeros         uint8 [out, G]
+    biases        as scales
+    super_scales  float16 [out, ceil(in / 256)], likewise super_biases
+    perm          int32 [in]: stored column c belongs to input perm[c]
+    bias          float [out], the layer's own bias
+    weight        float32 | float16 | bfloat16 [out, in]
     """
 
     shape: tuple[int, int]

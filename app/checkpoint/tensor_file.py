@@ -1,8 +1,9 @@
 """One safetensors file: written deterministically with its hash, read as views over a memory map.
 
-Format: u64 little-endian header length, a JSON object {name: {dtype, shape, data_offsets}}, then the tensors
-without holes (the safetensors project's README). Ours sorts tensors by falling item size, then name, so that
-each one is aligned to its own items, and pads the header with spaces so that data starts at 64 bytes.
+Format: u64 little-endian header length, a JSON object {name: {dtype, shape, data_offsets}}, then
+the tensors without holes (the safetensors project's README). Ours sorts tensors by falling item
+size, then name, so that each one is aligned to its own items, and pads the header with spaces so
+that data starts at 64 bytes.
 """
 
 from __future__ import annotations
@@ -106,10 +107,10 @@ def _encode_header(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
 
 
 class TensorFile:
-    """An open safetensors file. Arrays are read-only views: drop them before `close` (see there)."""
+    """An open safetensors file. Arrays are read-only views: drop them before `close`."""
 
     def __init__(self, path: Path) -> None:
-        """Maps the file and checks its header against its size; raises CheckpointError naming the file."""
+        """Maps the file, checks its header against its size; CheckpointError names the file."""
         self.path = path
         try:
             with path.open("rb") as file:

@@ -67,8 +67,8 @@ class PartRecord:
 class CheckpointWriter:
     """begin -> write_part | adopt_part | write_text (from any thread, any order) -> finish.
 
-    The folder is a working folder: it is a checkpoint only once `finish` has written the manifest, and the
-    caller renames it into place.
+    The folder is a working folder: it is a checkpoint only once `finish` has written the manifest,
+    and the caller renames it into place.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class CheckpointWriter:
         return self._state
 
     def begin(self, directory: Path) -> None:
-        """Opens the working folder, made when absent; files already there count only once adopted."""
+        """Opens the working folder, made when absent; files in it count only once adopted."""
         with self._lock:
             self._expect(WriterState.NEW, "begin")
             directory.mkdir(parents=True, exist_ok=True)
@@ -96,8 +96,8 @@ class CheckpointWriter:
     ) -> PartRecord:
         """Writes `<stem>.safetensors` (embed, layer_00, norm, lm_head) from canonical names.
 
-        Returns what `adopt_part` needs. Raises CheckpointError for arrays that do not fit their scheme, a
-        name that belongs to another file, a part written twice, or a call out of order.
+        Returns what `adopt_part` needs. Raises CheckpointError for arrays that do not fit their
+        scheme, a name that belongs to another file, a part written twice, or a call out of order.
         """
         records = {name: _linear_record(name, part) for name, part in linears.items()}
         tensors = _named_tensors(stem, linears, vectors)
@@ -107,7 +107,7 @@ class CheckpointWriter:
         return part
 
     def adopt_part(self, stem: str, part: PartRecord) -> bool:
-        """Takes over a part written by an earlier run; False (nothing taken) unless it is whole on disk."""
+        """Takes over an earlier run's part; False (nothing taken) unless it is whole on disk."""
         path = self._directory / f"{stem}.safetensors"
         if not path.is_file() or path.stat().st_size != part.file.num_bytes:
             return False
@@ -148,7 +148,7 @@ class CheckpointWriter:
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[Path]:
-        """Claims file `name`; the claim is given back when the write fails, so that it can be tried again."""
+        """Claims file `name`; a write that fails gives the claim back and can be tried again."""
         with self._lock:
             self._expect(WriterState.OPEN, f"Writing {name}")
             if name in self._files:

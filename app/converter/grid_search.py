@@ -1,8 +1,9 @@
 """The scale of least squared error for groups of weights on a symmetric grid of 3, 4 or 8 bits.
 
 For codes q and weights x the best scale is sum(q x) / sum(q q), and it lowers the squared error by
-sum(q x)^2 / sum(q q): that gain is what candidates compete on. Plain absmax / 7 costs a fifth more error at
-4 bits and a third more at 3 bits than what is found here (tests/converter/test_grid_search.py measures it).
+sum(q x)^2 / sum(q q): that gain is what candidates compete on. Plain absmax / 7 costs a fifth more
+error at 4 bits and a third more at 3 bits than what is found here
+(tests/converter/test_grid_search.py measures it).
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
 
-# Where the weight of greatest magnitude falls on the grid: at the long end (-8), inside it, or clipped.
-# Finer steps gain less than half a percent of error on Gaussian and on Student-t (5 degrees) weights.
+# Where the weight of greatest magnitude falls on the grid: at its long end, inside it, or clipped.
+# Finer steps gain less than half a percent of error, on Gaussian and on Student-t weights.
 _LEVELS = {3: (3.2, 3.7, 4.3, 5.0, 5.8), 4: (7.0, 7.6, 8.3, 9.2, 10.5), 8: (127.0, 128.0)}
 
 
 class GroupSearch:
-    """Finds one scale for each of `n` groups of `g` weights; keeps the best of all candidates tried."""
+    """Finds a scale for each of `n` groups of `g` weights: the best of the candidates tried."""
 
     def __init__(self, weights: Floats, bits: int) -> None:
         """weights float32 [n, g], all finite."""
@@ -34,7 +35,7 @@ class GroupSearch:
         self._scales: Floats = np.zeros(len(weights), np.float32)
 
     def try_levels(self, bits: int) -> None:
-        """Tries all magnitudes, the longer negative end towards the extreme weight, then the other sign."""
+        """Tries all magnitudes, the long end at the extreme weight; then the other sign."""
         reaches_down = self._weights.min(axis=1) <= -1
         toward_negative_end: Floats = np.where(reaches_down, np.float32(1), np.float32(-1))
         for level in _LEVELS[bits]:
@@ -48,12 +49,12 @@ class GroupSearch:
         self._try(-relative)
 
     def scales(self) -> Floats:
-        """The best scales float32 [n] after one more round of codes and refit; 0 for groups of zeros."""
+        """The best scales float32 [n] after one more refit; 0 for groups of zeros."""
         self._try(self._scales)
         return self._scales * self._unit
 
     def _try(self, scales: Floats) -> None:
-        """Rounds to codes with these scales, refits, and keeps the refitted scale where the gain is larger."""
+        """Rounds to codes with these scales, refits the scales, keeps those of larger gain."""
         usable = np.abs(scales) > 1e-6  # far below any grid; also keeps the reciprocal finite
         inverse = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=usable)
         codes = np.multiply(self._weights, inverse[:, None], out=self._codes)
@@ -72,7 +73,10 @@ def code_range(bits: int) -> tuple[int, int]:
 
 
 def search_scales(weights: Floats, bits: int, source_scales: Floats | None = None) -> Floats:
-    """Scales float32 [n] of least squared error for weights float32 [n, g]; `source_scales` [n] also compete."""
+    """Scales float32 [n] of least squared error for weights float32 [n, g].
+
+    `source_scales` float32 [n], the source's own, compete too.
+    """
     search = GroupSearch(weights, bits)
     search.try_levels(bits)
     if source_scales is not None:

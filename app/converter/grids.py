@@ -1,23 +1,29 @@
-"""Chooses how each weight matrix is stored, and stores it so: exact, on its own grid, requantized, or dense."""
+"""Chooses how a weight matrix is stored: exact, on its own grid, requantized or dense."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from app.checkpoint.layout import stored_bytes
 from app.checkpoint.reference_quant import dequantize, select_rows
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme, TensorPath
-from app.converter.requantize import Requantized, WeightRows, requantize
+from app.converter.requantize import Requantized, SourceMatrix, requantize
 from app.converter.sources.base import SourceLinear
 from app.core.errors import UsageError
+
+Floats = npt.NDArray[np.float32]
 
 GROUP_SIZES = (128, 64, 32)
 _FALLBACK_BITS, _FALLBACK_GROUP = 8, 32  # 0.5 % of error on any 4-bit source
 _GRID_LIMIT = 1e-3  # below this only scales were rounded: the source's own grid
+_BLOCK_ROWS = 256
 
 
 class Grid(StrEnum):
@@ -36,7 +42,7 @@ _TARGET_BITS = {Grid.W4: 4, Grid.W3: 3, Grid.W8: 8}
 
 @dataclass(frozen=True, slots=True)
 class GridPlan:
-    """How one linear will be stored, decided from its header alone; `reason` says why, in a few words.
+    """How one linear will be stored, decided from its header; `reason` says why in a few words.
 
     `path` REQUANT may turn out better: a source that lies on the target grid converts exactly.
     """
@@ -47,7 +53,7 @@ class GridPlan:
 
 
 class ConvertedLinear(NamedTuple):
-    """A linear ready to write, the path it really took, and its relative error against the source."""
+    """A linear ready to write, the path it took, its relative error against the source."""
 
     linear: Linear
     path: TensorPath
@@ -85,8 +91,8 @@ def planned_bytes(source: SourceLinear, plan: GridPlan) -> int:
 def convert_linear(source: SourceLinear, plan: GridPlan) -> ConvertedLinear:
     """Reads and stores one linear as planned.
 
-    Raises InvalidSourceError for weights that are not finite. Memory: the stored result, plus the source's
-    own arrays, plus the dense matrix only where the source has no native scheme.
+    Raises InvalidSourceError for weights that are not finite. Memory: the stored result, plus the
+    source's own arrays, plus the dense matrix only where the source has no native scheme.
     """
     converted = _convert_weight(source, plan)
     if source.load_bias is None or converted.linear.bias is not None:
@@ -123,13 +129,13 @@ def _requant_plan(quant: QuantScheme | None, reason: str) -> GridPlan:
 
 
 def _is_on_grid(native: QuantScheme, bits: int, group_size: int) -> bool:
-    """Whether the source is symmetric at these bits with groups at least as large: nothing to gain then."""
+    """Whether the source is symmetric at these bits, its groups as large: nothing to gain."""
     large = native.group_size == -1 or native.group_size >= group_size
     return native.scheme is Scheme.SYM and native.bits == bits and large
 
 
 def _fitting_scheme(source: SourceLinear, bits: int, group_size: int) -> QuantScheme | None:
-    """The symmetric scheme with the largest group, `group_size` or less, that divides the columns."""
+    """Symmetric, with the largest group up to `group_size` that divides the columns."""
     sizes = [
         size for size in (128, 64, 32, 16) if size <= group_size and source.shape[1] % size == 0
     ]
@@ -142,7 +148,7 @@ def _convert_weight(source: SourceLinear, plan: GridPlan) -> ConvertedLinear:
     if plan.quant is None:
         weight = source.load_raw() if source.load_raw is not None else source.load_dense()
         return ConvertedLinear(Linear(source.shape, weight=weight), TensorPath.DENSE, 0.0)
-    result = requantize(_weight_rows(source), plan.quant.bits, plan.quant.group_size)
+    result = requantize(_matrix(source), plan.quant.bits, plan.quant.group_size)
     return ConvertedLinear(result.linear, _path_taken(source, result), result.rel_err)
 
 
@@ -153,16 +159,18 @@ def _path_taken(source: SourceLinear, result: Requantized) -> TensorPath:
     return TensorPath.GRID if is_own_grid else TensorPath.REQUANT
 
 
-def _weight_rows(source: SourceLinear) -> WeightRows:
-    if source.native is not None:
-        native = source.load_native()
-        return WeightRows(
-            source.source_name,
-            source.shape,
-            lambda rows: dequantize(select_rows(native, rows)),
-            native,
-        )
-    weight = source.load_raw() if source.load_raw is not None else source.load_dense()
-    return WeightRows(
-        source.source_name, source.shape, lambda rows: weight[rows].astype(np.float32)
-    )
+def _matrix(source: SourceLinear) -> SourceMatrix:
+    native = source.load_native() if source.native is not None else None
+    blocks = partial(_iter_blocks, source, native)
+    return SourceMatrix(source.source_name, source.shape, blocks, native)
+
+
+def _iter_blocks(source: SourceLinear, native: Linear | None) -> Iterator[tuple[slice, Floats]]:
+    """The source's weights in float32, from whatever decodes them in the least memory."""
+    if native is None and source.load_raw is None and source.iter_dense is not None:
+        yield from source.iter_dense()
+        return
+    weight = native or Linear(source.shape, weight=(source.load_raw or source.load_dense)())
+    for start in range(0, source.shape[0], _BLOCK_ROWS):
+        rows = slice(start, min(start + _BLOCK_ROWS, source.shape[0]))
+        yield rows, dequantize(select_rows(weight, rows))

@@ -1,9 +1,9 @@
-"""Error-searched requantization of a whole weight matrix, row chunk by row chunk."""
+"""Error-searched requantization of a whole weight matrix, in chunks of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,30 +17,84 @@ from app.core.errors import InvalidSourceError
 Floats = npt.NDArray[np.float32]
 
 _CHUNK_ELEMENTS = 1 << 16  # 256 KiB of float32: the search's buffers stay in the second-level cache
-# Between these magnitudes an fp16 scale is off by less than a hundredth of the quantization error.
+_LIMIT = 1e15  # far above any trained weight; squares summed over a row still fit float32
+# Here rounding a scale to fp16 costs less than the quantization error; other tensors get fp32.
 _FP16_RANGE = (2.0**-18, 65504.0)
 
 
 @dataclass(frozen=True, slots=True)
-class WeightRows:
-    """A weight matrix to requantize: `read` gives rows as float32 [n, in] of what the source decodes to.
+class SourceMatrix:
+    """A matrix to requantize.
 
-    `native` is the same matrix on the source's own grid, where there is one: its scales join the search.
+    `iter_blocks` gives (rows, float32 [n, in]) from first to last row, as the source decodes them.
+    `native` is the same matrix on the source's own grid, where it has one: its scales compete.
     """
 
     name: str
     shape: tuple[int, int]
-    read: Callable[[slice], Floats]
+    iter_blocks: Callable[[], Iterator[tuple[slice, Floats]]]
     native: Linear | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Requantized:
-    """The result: relative Frobenius error against the source, and whether it decodes bit for bit."""
+    """`rel_err` is ||W' - W|| / ||W||; `is_exact` says that every decoded bit is equal."""
 
     linear: Linear
     rel_err: float
     is_exact: bool
+
+
+def requantize(matrix: SourceMatrix, bits: int, group_size: int) -> Requantized:
+    """Puts a matrix on the symmetric grid of `bits` and `group_size`, which must divide `in`.
+
+    Scales are fp16, or fp32 where fp16 does not hold one of them. Memory: the result and one block.
+    Raises InvalidSourceError for weights that are not finite or absurdly large.
+    """
+    target, errors = _Target(matrix.shape, bits, group_size), _ErrorSum()
+    for rows, block in matrix.iter_blocks():
+        step = max(1, _CHUNK_ELEMENTS // matrix.shape[1])
+        for start in range(0, len(block), step):
+            weights = _checked(block[start : start + step], matrix.name)
+            first = rows.start + start
+            chunk = slice(first, first + len(weights))
+            errors.add(weights, target.store(chunk, weights, matrix.native))
+    return Requantized(target.linear(), errors.relative, errors.is_exact)
+
+
+def _checked(weights: Floats, name: str) -> Floats:
+    if not np.abs(weights).max() <= _LIMIT:  # so written, NaN fails too
+        raise InvalidSourceError(f"{name} holds weights that are not finite or absurdly large.")
+    return weights
+
+
+class _Target:
+    """The arrays of the result, filled chunk by chunk."""
+
+    def __init__(self, shape: tuple[int, int], bits: int, group_size: int) -> None:
+        quant = QuantScheme(bits, group_size, Scheme.SYM, ScaleDtype.FP32)
+        packed = np.empty((shape[0], quant.row_bytes(shape[1])), np.uint8)
+        scales = np.empty((shape[0], quant.num_groups(shape[1])), np.float32)
+        self._quant, self._packed, self._scales = quant, packed, scales
+        self._linear = Linear(shape, quant, packed=packed, scales=scales)
+
+    def store(self, rows: slice, weights: Floats, native: Linear | None) -> Floats:
+        """Quantizes `weights` float32 [n, in] into `rows`; returns what they decode to now."""
+        groups = weights.reshape(-1, self._quant.group_size)
+        competing = None if native is None else _source_scales(native, rows, self._quant)
+        found = search_scales(groups, self._quant.bits, competing)
+        scales = np.where(_fits_fp16(found), _to_fp16(found).astype(np.float32), found)
+        codes = round_to_codes(groups, scales, self._quant.bits).reshape(weights.shape)
+        self._packed[rows] = pack_codes(codes, self._quant.bits)
+        self._scales[rows] = scales.reshape(len(weights), -1)
+        return dequantize(select_rows(self._linear, rows))
+
+    def linear(self) -> Linear:
+        """The whole result, with fp16 scales where fp16 holds all of them."""
+        if not _fits_fp16(self._scales).all():
+            return self._linear
+        quant = replace(self._quant, scale_dtype=ScaleDtype.FP16)
+        return replace(self._linear, quant=quant, scales=_to_fp16(self._scales))
 
 
 class _ErrorSum:
@@ -51,11 +105,10 @@ class _ErrorSum:
         self.is_exact = True
 
     def add(self, weights: Floats, decoded: Floats) -> None:
-        """Adds a chunk: the source's rows and what ours decode to, float32 [rows, in]."""
+        """Adds a chunk: the source's rows and what ours decode to, float32 [n, in]."""
         self.is_exact = self.is_exact and decoded.tobytes() == weights.tobytes()
-        unit = np.abs(weights).max() or np.float32(1)  # squares of float32 weights could overflow
-        self._weight += _sum_of_squares(weights / unit) * float(unit) ** 2
-        self._error += _sum_of_squares((decoded - weights) / unit) * float(unit) ** 2
+        self._weight += _sum_of_squares(weights)
+        self._error += _sum_of_squares(decoded - weights)
 
     @property
     def relative(self) -> float:
@@ -64,70 +117,22 @@ class _ErrorSum:
 
 
 def _sum_of_squares(values: Floats) -> float:
-    """Row sums in float32, their sum in float64; not BLAS, whose result depends on its thread count."""
+    """Row sums in float32, then float64. Not BLAS, whose result depends on its threads."""
     return float(np.einsum("ri,ri->r", values, values).sum(dtype=np.float64))
 
 
-def requantize(rows: WeightRows, bits: int, group_size: int) -> Requantized:
-    """Puts `rows` on the symmetric grid of `bits` and `group_size`, which must divide `in`.
-
-    Scales are fp16, or fp32 where a group's scale lies outside what fp16 holds well. Needs the packed result
-    and a few chunks of rows. Raises InvalidSourceError for weights that are not finite.
-    """
-    out_features, in_features = rows.shape
-    layout = QuantScheme(bits, group_size, Scheme.SYM, ScaleDtype.FP32)
-    packed = np.empty((out_features, layout.row_bytes(in_features)), np.uint8)
-    scales = np.empty((out_features, layout.num_groups(in_features)), np.float32)
-    errors = _ErrorSum()
-    step = max(1, _CHUNK_ELEMENTS // in_features)
-    for start in range(0, out_features, step):
-        chunk = slice(start, min(start + step, out_features))
-        weights = _finite_rows(rows, chunk)
-        codes, scales[chunk] = _quantize_chunk(
-            weights, layout, _source_scales(rows.native, chunk, layout)
-        )
-        packed[chunk] = pack_codes(codes, bits)
-        stored = Linear(weights.shape, layout, packed=packed[chunk], scales=scales[chunk])
-        errors.add(weights, dequantize(stored))
-    return Requantized(
-        _assemble(layout, rows.shape, packed, scales), errors.relative, errors.is_exact
-    )
-
-
-def _finite_rows(rows: WeightRows, chunk: slice) -> Floats:
-    weights = rows.read(chunk)
-    if not np.isfinite(weights).all():
-        raise InvalidSourceError(f"{rows.name} holds weights that are not finite numbers.")
-    return weights
-
-
-def _quantize_chunk(
-    weights: Floats, layout: QuantScheme, source_scales: Floats | None
-) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Codes int8 [rows, in] and scales float32 [rows, G], already rounded to fp16 where fp16 holds them."""
-    groups = weights.reshape(-1, layout.group_size)
-    found = search_scales(groups, layout.bits, source_scales)
-    scales = np.where(_fits_fp16(found), _to_fp16(found).astype(np.float32), found)
-    codes = round_to_codes(groups, scales, layout.bits)
-    return codes.reshape(weights.shape), scales.reshape(len(weights), -1)
-
-
-def _source_scales(native: Linear | None, chunk: slice, layout: QuantScheme) -> Floats | None:
-    """The source's own scale for each of our groups [n], of several the largest; None where there is none."""
-    if (
-        native is None
-        or native.quant is None
-        or native.perm is not None
-        or native.quant.bits > layout.bits
-    ):
+def _source_scales(native: Linear, rows: slice, quant: QuantScheme) -> Floats | None:
+    """The source's own scale for each of our groups [n], of several the largest."""
+    if native.quant is None or native.perm is not None or native.quant.bits > quant.bits:
         return None
-    part = select_rows(native, chunk)
-    scales, _ = effective_scales(part)
-    width = native.shape[1] if native.quant.group_size == -1 else native.quant.group_size
-    columns = np.arange(0, native.shape[1], min(width, layout.group_size)) // width
-    per_group = scales[:, columns].reshape(len(scales), native.shape[1] // layout.group_size, -1)
-    largest = np.abs(per_group).argmax(axis=-1)[..., None]
-    return np.take_along_axis(per_group, largest, axis=-1).reshape(-1)
+    in_features, group_size = native.shape[1], native.quant.group_size
+    width = in_features if group_size == -1 else group_size
+    scales, _ = effective_scales(select_rows(native, rows))
+    # One entry for each piece of a row that lies in one source group and in one of ours.
+    of_piece = np.arange(0, in_features, min(width, quant.group_size)) // width
+    pieces = scales[:, of_piece].reshape(len(scales) * quant.num_groups(in_features), -1)
+    largest = np.abs(pieces).argmax(axis=1)[:, None]
+    return np.take_along_axis(pieces, largest, axis=1)[:, 0]
 
 
 def _fits_fp16(scales: Floats) -> npt.NDArray[np.bool_]:
@@ -137,14 +142,5 @@ def _fits_fp16(scales: Floats) -> npt.NDArray[np.bool_]:
 
 
 def _to_fp16(scales: Floats) -> npt.NDArray[np.float16]:
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # what overflows is not used
         return scales.astype(np.float16)
-
-
-def _assemble(
-    layout: QuantScheme, shape: tuple[int, int], packed: npt.NDArray[np.uint8], scales: Floats
-) -> Linear:
-    if not _fits_fp16(scales).all():
-        return Linear(shape, layout, packed=packed, scales=scales)
-    quant = QuantScheme(layout.bits, layout.group_size, Scheme.SYM, ScaleDtype.FP16)
-    return Linear(shape, quant, packed=packed, scales=_to_fp16(scales))

@@ -44,7 +44,11 @@ def test_signed_codes_are_twos_complement(bits: int, packed: list[int]) -> None:
 )
 def test_round_trip(bits: int, shape: tuple[int, int], signed: bool, seed: int) -> None:
     low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
-    codes = np.random.default_rng(seed).integers(low, high, shape).astype(np.int8 if signed else np.uint8)
+    codes = (
+        np.random.default_rng(seed)
+        .integers(low, high, shape)
+        .astype(np.int8 if signed else np.uint8)
+    )
     packed = pack_codes(codes, bits)
     assert packed.shape == (shape[0], -(-shape[1] * bits // 8))
     assert packed.flags.c_contiguous

@@ -87,19 +87,31 @@ def test_manifest_that_is_not_text(folder: Path) -> None:
         (lambda m: m.update(backend="other"), "backend 'other'"),
         (lambda m: m.pop("architecture"), "architecture is missing"),
         (lambda m: m.update(linears=[]), "linears is not an object"),
-        (lambda m: m["linears"][NAME].pop("bits"), r"linears\.layers\.0\.mlp\.up_proj\.bits is missing"),
+        (
+            lambda m: m["linears"][NAME].pop("bits"),
+            r"linears\.layers\.0\.mlp\.up_proj\.bits is missing",
+        ),
         (lambda m: m["linears"][NAME].update(bits=5), "5 bits are not a native width"),
         (lambda m: m["linears"][NAME].update(scheme="log"), "scheme 'log' is not known"),
         (lambda m: m["linears"][NAME].update(shape=[4]), "shape is not a pair"),
         (lambda m: m["linears"][NAME].update(shape=[4, 0]), "shape is not a pair"),
         (lambda m: m["linears"][NAME].update(rel_err="0"), "rel_err is not a finite number"),
-        (lambda m: m["linears"][NAME].update(rel_err=float("nan")), "rel_err is not a finite number"),
+        (
+            lambda m: m["linears"][NAME].update(rel_err=float("nan")),
+            "rel_err is not a finite number",
+        ),
         (lambda m: m["linears"][NAME].update(path="dense"), "dtype is missing"),
-        (lambda m: m["linears"][NAME].update(path="dense", dtype="int8"), "dtype 'int8' is not known"),
+        (
+            lambda m: m["linears"][NAME].update(path="dense", dtype="int8"),
+            "dtype 'int8' is not known",
+        ),
         (lambda m: m["linears"][NAME].update(shape=[8, 64]), "packed has shape"),
         (lambda m: m["linears"][NAME].update(scheme="affine"), "array biases is missing"),
         (lambda m: m["linears"][NAME].update(scale_dtype="fp32"), "scales has dtype float16"),
-        (lambda m: m["linears"][NAME].update(path="dense", dtype="float32"), "does not belong to its scheme"),
+        (
+            lambda m: m["linears"][NAME].update(path="dense", dtype="float32"),
+            "does not belong to its scheme",
+        ),
         (
             lambda m: m["linears"].update({"lm_head": m["linears"][NAME]}),
             "records lm_head, which no file holds",
@@ -108,11 +120,16 @@ def test_manifest_that_is_not_text(folder: Path) -> None:
         (lambda m: m["files"][LAYER].update(bytes="9"), "bytes is not a whole number"),
         (lambda m: m["files"].update({"../x": m["files"][LAYER]}), "not a plain file name"),
         (lambda m: m["files"].pop("config.json"), r"does not list config\.json"),
-        (lambda m: m["files"][LAYER].update(bytes=1), r"layer_00\.safetensors has \d+ bytes instead of 1"),
+        (
+            lambda m: m["files"][LAYER].update(bytes=1),
+            r"layer_00\.safetensors has \d+ bytes instead of 1",
+        ),
         (lambda m: m["files"][LAYER].update(sha256="0" * 64), r"layer_00\.safetensors is damaged"),
     ],
 )
-def test_manifest_fields(folder: Path, edit: Callable[[dict[str, Any]], object], words: str) -> None:
+def test_manifest_fields(
+    folder: Path, edit: Callable[[dict[str, Any]], object], words: str
+) -> None:
     _edit_manifest(folder, edit)
     _fails(folder, words)
 

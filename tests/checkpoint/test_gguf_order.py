@@ -1,4 +1,4 @@
-"""The definition against the gguf package: ggml blocks made from known codes decode to the same bits."""
+"""The definition against the gguf package: blocks of known codes decode to the same bits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Case:
 
 def _half(rng: np.random.Generator, blocks_per_row: int) -> npt.NDArray[np.float16]:
     """Both signs, ordinary, subnormal and zero values."""
-    values = rng.normal(size=(ROWS, blocks_per_row)) * 10.0 ** rng.integers(-7, 1, (ROWS, blocks_per_row))
+    values = rng.normal(size=(ROWS, blocks_per_row)) * 10.0 ** rng.integers(
+        -7, 1, (ROWS, blocks_per_row)
+    )
     values[0, 0] = 0.0
     return values.astype(np.float16)
 
@@ -38,7 +40,7 @@ def _bytes(*columns: npt.NDArray[np.generic]) -> Bytes:
 
 
 def _nibble_halves(codes: Bytes) -> Bytes:
-    """ggml's 4-bit order: a block's first half in the low nibbles, its second half in the high ones."""
+    """ggml's 4-bit order: a block's first half in low nibbles, its second half in high ones."""
     blocks = codes.reshape(ROWS, -1, 2, 16)
     return blocks[:, :, 0] | blocks[:, :, 1] << 4
 
@@ -89,14 +91,15 @@ def _q4_k(rng: np.random.Generator) -> Case:
         super_biases=-dmin,
     )
     return Case(
-        linear, _bytes(d[..., None], dmin[..., None], scales, pairs[..., 0, :] | pairs[..., 1, :] << 4)
+        linear,
+        _bytes(d[..., None], dmin[..., None], scales, pairs[..., 0, :] | pairs[..., 1, :] << 4),
     )
 
 
 def _q6_k(rng: np.random.Generator) -> Case:
     d, codes = _half(rng, 3), _codes(rng, 64)
     scales = rng.integers(-128, 128, (ROWS, 3, 16)).astype(np.int8)
-    # Halves of 128 columns, each four runs of 32: bits 0-3 in ql (runs 0, 1 low; 2, 3 high), bits 4-5 in qh.
+    # Halves of 128 columns, four runs of 32 each: ql has bits 0-3 (runs 0, 1 low; 2, 3 high).
     runs = codes.reshape(ROWS, 3, 2, 4, 32)
     ql = (runs[..., :2, :] & 15) | (runs[..., 2:, :] & 15) << 4
     qh = sum(((runs[..., i, :] >> 4) << 2 * i for i in range(4)), np.zeros_like(runs[..., 0, :]))
@@ -112,7 +115,13 @@ def _q6_k(rng: np.random.Generator) -> Case:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("ggml_type", "build"),
-    [(Ggml.Q4_0, _q4_0), (Ggml.Q4_1, _q4_1), (Ggml.Q8_0, _q8_0), (Ggml.Q4_K, _q4_k), (Ggml.Q6_K, _q6_k)],
+    [
+        (Ggml.Q4_0, _q4_0),
+        (Ggml.Q4_1, _q4_1),
+        (Ggml.Q8_0, _q8_0),
+        (Ggml.Q4_K, _q4_k),
+        (Ggml.Q6_K, _q6_k),
+    ],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_decodes_to_the_bits_of_the_gguf_package(

@@ -30,9 +30,13 @@ def _sym(
     rows: int, columns: int, quant: QuantScheme = SYM32, perm: npt.NDArray[np.int32] | None = None
 ) -> Linear:
     half = 1 << (quant.bits - 1)
-    scales = np.linspace(-1, 2, rows * quant.num_groups(columns), dtype=np.float32).reshape(rows, -1)
+    scales = np.linspace(-1, 2, rows * quant.num_groups(columns), dtype=np.float32).reshape(
+        rows, -1
+    )
     dtype = np.float32 if quant.scale_dtype is ScaleDtype.FP32 else np.float16
-    return quantized_linear(quant, _ramp(rows, columns, -half, half), scales.astype(dtype), perm=perm)
+    return quantized_linear(
+        quant, _ramp(rows, columns, -half, half), scales.astype(dtype), perm=perm
+    )
 
 
 def test_symmetric_is_code_times_scale() -> None:
@@ -123,7 +127,9 @@ def test_any_shape_decodes_code_by_code(bits: int, group: int, rows: int, column
     assert linear.scales is not None
     width = columns if group == -1 else group
     of_column = np.arange(columns) // width
-    wanted = unpacked_codes(linear).astype(np.float32) * linear.scales.astype(np.float32)[:, of_column]
+    wanted = (
+        unpacked_codes(linear).astype(np.float32) * linear.scales.astype(np.float32)[:, of_column]
+    )
     assert np.array_equal(dequantize(linear), wanted)
 
 
@@ -147,15 +153,26 @@ def test_large_weights_decode_in_chunks_to_the_same() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"scales": np.ones((2, 3), np.float16)}, r"scales has shape \[2, 3\], its record needs \[2, 2\]"),
-        ({"scales": np.ones((2, 2), np.float64)}, "scales has dtype float64, its record needs float16"),
-        ({"scales": np.full((2, 2), np.nan, np.float16)}, "scales holds a value that is not finite"),
+        (
+            {"scales": np.ones((2, 3), np.float16)},
+            r"scales has shape \[2, 3\], its record needs \[2, 2\]",
+        ),
+        (
+            {"scales": np.ones((2, 2), np.float64)},
+            "scales has dtype float64, its record needs float16",
+        ),
+        (
+            {"scales": np.full((2, 2), np.nan, np.float16)},
+            "scales holds a value that is not finite",
+        ),
         ({"zeros": np.ones((2, 2), np.uint8)}, "array zeros does not belong to its scheme"),
         ({"perm": np.zeros(64, np.int32)}, "perm is not a permutation"),
         ({"bias": np.ones(3, np.float32)}, "bias has shape"),
     ],
 )
-def test_arrays_that_do_not_fit_are_named(change: dict[str, npt.NDArray[np.generic]], words: str) -> None:
+def test_arrays_that_do_not_fit_are_named(
+    change: dict[str, npt.NDArray[np.generic]], words: str
+) -> None:
     arguments = {"scales": np.ones((2, 2), np.float16)} | change
     with pytest.raises(CheckpointError, match=f"up_proj.*{words}"):
         quantized_linear(SYM32, _ramp(2, 64, -8, 8), name="up_proj", **arguments)  # type: ignore[arg-type]
@@ -164,7 +181,9 @@ def test_arrays_that_do_not_fit_are_named(change: dict[str, npt.NDArray[np.gener
 @pytest.mark.parametrize(
     "arguments", [(5, 32, Scheme.SYM, ScaleDtype.FP16), (4, 48, Scheme.SYM, ScaleDtype.FP16)]
 )
-def test_schemes_that_do_not_exist_are_refused(arguments: tuple[int, int, Scheme, ScaleDtype]) -> None:
+def test_schemes_that_do_not_exist_are_refused(
+    arguments: tuple[int, int, Scheme, ScaleDtype],
+) -> None:
     with pytest.raises(CheckpointError, match="not a native"):
         QuantScheme(*arguments)
 

@@ -93,7 +93,9 @@ def test_the_safetensors_package_reads_our_files(tmp_path: Path) -> None:
     tensors = load_file(tmp_path / "layer_00.safetensors")
     wanted = _quantized(0).arrays()
     assert set(tensors) == {f"self_attn.q_proj.{k}" for k in wanted} | {"input_layernorm.weight"}
-    assert all(np.array_equal(tensors[f"self_attn.q_proj.{k}"], array) for k, array in wanted.items())
+    assert all(
+        np.array_equal(tensors[f"self_attn.q_proj.{k}"], array) for k, array in wanted.items()
+    )
 
 
 def test_every_tensor_is_aligned_to_its_items(tmp_path: Path) -> None:
@@ -108,7 +110,9 @@ def test_output_is_deterministic_to_the_byte(tmp_path: Path) -> None:
     _write(tmp_path / "b", (1, 0))
     names = sorted(f.name for f in (tmp_path / "a").iterdir())
     assert names == sorted(f.name for f in (tmp_path / "b").iterdir())
-    assert all((tmp_path / "a" / n).read_bytes() == (tmp_path / "b" / n).read_bytes() for n in names)
+    assert all(
+        (tmp_path / "a" / n).read_bytes() == (tmp_path / "b" / n).read_bytes() for n in names
+    )
 
 
 def test_no_partial_file_stays(tmp_path: Path) -> None:
