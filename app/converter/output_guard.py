@@ -13,7 +13,7 @@ _SPARE_BYTES = 64 << 20
 
 
 def check_output(output: Path, source: Path, *, overwrite: bool) -> None:
-    """Raises UsageError unless `output` is new, empty, or a native checkpoint that may be replaced."""
+    """UsageError unless `output` is new, empty, or a native checkpoint that may be replaced."""
     target, origin = output.resolve(), source.resolve()
     if target == origin or target in origin.parents:
         raise UsageError(f"{output} is the source itself or a folder that contains it.")
@@ -44,18 +44,3 @@ def check_free_space(output: Path, needed_bytes: int) -> None:
 
 def _gib(num_bytes: int) -> str:
     return f"{num_bytes / (1 << 30):.2f} GiB"
-
-
-def move_into_place(checkpoint: Path, output: Path) -> None:
-    """Renames the finished folder; an older checkpoint in its place goes only once the new one stands."""
-    replaced = output.with_name(output.name + ".replaced")
-    shutil.rmtree(replaced, ignore_errors=True)
-    if output.exists():
-        output.rename(replaced)
-    try:
-        checkpoint.rename(output)
-    except OSError:
-        if replaced.exists():
-            replaced.rename(output)
-        raise
-    shutil.rmtree(replaced, ignore_errors=True)

@@ -1,7 +1,8 @@
-"""The quality report of a conversion: from the manifest's records, and as Markdown."""
+"""The quality report of a conversion: an event for listeners, Markdown in the checkpoint."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from app.checkpoint.layout import stored_bytes
@@ -10,12 +11,13 @@ from app.checkpoint.schemes import TensorPath
 from app.core.events import ConversionPlan, ConversionReport, TensorReport
 from app.core.memory import peak_rss_bytes
 
+REPORT_NAME = "conversion_report.md"
+
 
 def create_report(
-    plan: ConversionPlan, manifest: Manifest, names: list[str], seconds: float
+    plan: ConversionPlan, manifest: Manifest, tensors: tuple[TensorReport, ...], seconds: float
 ) -> ConversionReport:
-    """The report; `names` gives the order of the tensors."""
-    tensors = tuple(_tensor_report(name, manifest.linears[name]) for name in names)
+    """The report of a finished conversion."""
     counts = {path: sum(t.path == path.value for t in tensors) for path in TensorPath}
     return ConversionReport(
         output=plan.output,
@@ -34,6 +36,42 @@ def create_report(
         tensors=tensors,
         notes=plan.notes,
     )
+
+
+def create_tensor_reports(
+    records: Mapping[str, LinearRecord], names: list[str]
+) -> tuple[TensorReport, ...]:
+    """One row a linear, in the order of `names`."""
+    return tuple(_tensor_report(name, records[name]) for name in names)
+
+
+def render_report(plan: ConversionPlan, tensors: tuple[TensorReport, ...]) -> str:
+    """The report as Markdown, without paths and times: the same source gives the same text."""
+    rows = [
+        f"| {t.name} | {t.source_type} | {t.path} | {t.target} | {t.rel_err:.3g} "
+        f"| {t.output_bytes:,} |"
+        for t in tensors
+    ]
+    return "\n".join(
+        [
+            f"# Conversion of {plan.name}",
+            "",
+            f"{plan.architecture} from {plan.format}, grid {plan.grid}. {_verdict(tensors)}",
+            *(f"- {note}" for note in plan.notes),
+            "",
+            "| tensor | source | path | stored as | relative error | bytes |",
+            "|---|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _verdict(tensors: tuple[TensorReport, ...]) -> str:
+    largest = max(tensors, key=lambda tensor: tensor.rel_err)
+    if largest.rel_err == 0:
+        return "Lossless: every tensor decodes bit for bit to what the source decodes to."
+    return f"Largest relative error: {largest.rel_err:.3g} ({largest.name})."
 
 
 def _tensor_report(name: str, record: LinearRecord) -> TensorReport:

@@ -19,38 +19,30 @@ Floats = npt.NDArray[np.float32]
 def verify_exact(source: SourceLinear, converted: ConvertedLinear) -> ConvertedLinear:
     """Decodes both sides of an exact linear, block of rows by block of rows, and compares the bits.
 
-    One that differs after all is reported as what it is: the source's grid, with the error that was measured.
+    One that differs after all is reported as what it is: the source's grid, with the error measured.
     """
     if converted.path is not TensorPath.EXACT:
         return converted
-    rel_err = _relative_error(source, converted.linear)
-    if rel_err is None:
+    pairs = _iter_pairs(source, converted.linear)
+    if all(
+        np.array_equal(found.view(np.uint32), wanted.view(np.uint32)) for found, wanted in pairs
+    ):
         return converted
+    rel_err = _relative_error(_iter_pairs(source, converted.linear))
     return ConvertedLinear(converted.linear, TensorPath.GRID, rel_err)
 
 
-def _relative_error(source: SourceLinear, linear: Linear) -> float | None:
-    """||W' - W|| / ||W|| in float64; None when every bit is equal."""
-    error_sum = weight_sum = 0.0
-    is_equal = True
-    for rows, wanted in _iter_dense(source):
-        found = dequantize(select_rows(linear, rows))
-        if np.array_equal(found.view(np.uint32), wanted.view(np.uint32)):
-            weight_sum += _square_sum(wanted)
-            continue
-        is_equal = False
-        error_sum += _square_sum(found - wanted)
-        weight_sum += _square_sum(wanted)
-    if is_equal:
-        return None
-    return sqrt(error_sum / weight_sum) if weight_sum else float(error_sum > 0)
+def _iter_pairs(source: SourceLinear, linear: Linear) -> Iterator[tuple[Floats, Floats]]:
+    """(stored, source), both decoded to float32, for each block of rows."""
+    blocks = source.iter_dense or (lambda: iter([(slice(0, source.shape[0]), source.load_dense())]))
+    for rows, wanted in blocks():
+        yield dequantize(select_rows(linear, rows)), wanted
 
 
-def _iter_dense(source: SourceLinear) -> Iterator[tuple[slice, Floats]]:
-    if source.iter_dense is not None:
-        return source.iter_dense()
-    return iter([(slice(0, source.shape[0]), source.load_dense())])
-
-
-def _square_sum(values: Floats) -> float:
-    return float(np.square(values, dtype=np.float64).sum())
+def _relative_error(pairs: Iterator[tuple[Floats, Floats]]) -> float:
+    """||W' - W|| / ||W||, summed in float64."""
+    errors = weights = 0.0
+    for found, wanted in pairs:
+        errors += float(np.square(found.astype(np.float64) - wanted).sum())
+        weights += float(np.square(wanted, dtype=np.float64).sum())
+    return sqrt(errors / weights) if weights else float(errors > 0)

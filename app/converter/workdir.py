@@ -1,4 +1,4 @@
-"""`<output>.partial`: where a conversion grows until it is whole, and what a later run needs to go on with it.
+"""`<output>.partial`: where a conversion grows until it is whole, or is resumed.
 
 job.json            the arguments, and the source's files with sizes and times
 parts/<stem>.json   a part that is on disk, with its hash
@@ -13,11 +13,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from app.checkpoint.manifest import MANIFEST_NAME, Manifest
 from app.checkpoint.writer import PartRecord
 from app.converter.sources.base import Source
 from app.core.errors import UsageError
 
 _JOB, _PARTS, _CHECKPOINT = "job.json", "parts", "checkpoint"
+_OUR_NAMES = {_JOB, f"{_JOB}.partial", _PARTS, _CHECKPOINT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class WorkDir:
     def open(self, job: Job, *, resume: bool) -> dict[str, PartRecord]:
         """Makes the folder, or goes on with one of the same job; returns the parts that it records.
 
-        Raises UsageError when another job's parts are there and `resume` asks to go on with them, or when the
-        folder holds something that is not ours.
+        Raises UsageError when `resume` finds another job's parts, or when the folder holds something
+        that is not ours.
         """
         if self.path.exists() and not self._is_ours():
             raise UsageError(
@@ -67,13 +69,36 @@ class WorkDir:
         """Notes that a part is whole on disk."""
         self._write(self.path / _PARTS / f"{stem}.json", part.to_json())
 
+    def move_into_place(self, manifest: Manifest) -> None:
+        """Renames the finished checkpoint; an older one goes once the new one stands."""
+        self._drop_strays(manifest)
+        replaced = self.output.with_name(self.output.name + ".replaced")
+        shutil.rmtree(replaced, ignore_errors=True)
+        if self.output.exists():
+            self.output.rename(replaced)
+        try:
+            self.checkpoint.rename(self.output)
+        except OSError:
+            if replaced.exists():
+                replaced.rename(self.output)
+            raise
+        shutil.rmtree(replaced, ignore_errors=True)
+        self.remove()
+
     def remove(self) -> None:
         """Leaves nothing behind."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _is_ours(self) -> bool:
-        names = {path.name for path in self.path.iterdir()} if self.path.is_dir() else {""}
-        return not names or _JOB in names or names <= {_PARTS, f"{_JOB}.partial"}
+        if not self.path.is_dir():
+            return False
+        return {path.name for path in self.path.iterdir()} <= _OUR_NAMES
+
+    def _drop_strays(self, manifest: Manifest) -> None:
+        """A killed run may have left files that this one did not need."""
+        for path in self.checkpoint.iterdir():
+            if path.name not in manifest.files and path.name != MANIFEST_NAME:
+                path.unlink()
 
     def _resume(self, job: Job) -> dict[str, PartRecord]:
         if _read_json(self.path / _JOB) != asdict(job):

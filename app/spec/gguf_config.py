@@ -1,7 +1,7 @@
 """GGUF metadata -> the Hugging Face configuration that the adapters read.
 
-Key names: ggml-org/llama.cpp:gguf-py/gguf/constants.py. What a model's own configuration says and GGUF does not
-store is a fact of its architecture, tabled here.
+Key names: ggml-org/llama.cpp:gguf-py/gguf/constants.py. What a model's own configuration says and
+GGUF does not store is a fact of its architecture, tabled here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from app.spec.gguf_rope import rope_parameters
 
 @dataclass(frozen=True, slots=True)
 class GgufArchitecture:
-    """Which Hugging Face class a GGUF architecture stands for, and keys that say nothing about inference."""
+    """Which Hugging Face class a GGUF architecture stands for."""
 
     class_name: str
     model_type: str
@@ -33,7 +33,7 @@ ARCHITECTURES = {
     "qwen3": GgufArchitecture("Qwen3ForCausalLM", "qwen3"),
 }
 
-# vocab_size: the rows of the embedding decide. tensor_data_layout: llama.cpp's note on its own row order.
+# vocab_size: the rows of the embedding decide. tensor_data_layout: a note on the row order.
 IGNORED_KEYS = frozenset({"vocab_size", "tensor_data_layout", "rope.scaling.finetuned"})
 
 _ATTENTION_LINEARS = ("attn_q", "attn_k", "attn_v", "attn_output")
@@ -49,9 +49,10 @@ def config_from_gguf(
 ) -> dict[str, Any]:
     """The config.json of a GGUF source.
 
-    `shapes` are those of all tensors by GGUF name, `rope_freqs` the tensor `rope_freqs.weight` where there is
-    one (divisors of the rotary frequencies, [head_dim / 2]). Raises UnsupportedError for an architecture, key or
-    value that is not known, InvalidSourceError for one that is missing or ill-typed.
+    `shapes` are those of all tensors by GGUF name, `rope_freqs` the tensor `rope_freqs.weight` where
+    there is one (divisors of the rotary frequencies, [head_dim / 2]). Raises UnsupportedError for an
+    architecture, key or value that is not known, InvalidSourceError for one that is missing or
+    ill-typed.
     """
     name = str(metadata.get("general.architecture"))
     check_kind(metadata, file)

@@ -1,4 +1,4 @@
-"""Strict parser of a GGUF header: metadata and tensor infos, no tensor data (ggml-org/ggml:docs/gguf.md).
+"""Strict parser of a GGUF header (ggml-org/ggml:docs/gguf.md): metadata and tensor infos.
 
 It reads from any seekable binary stream, so that a remote file can be judged through HTTP ranges.
 """
@@ -33,7 +33,7 @@ _LFS_START = b"version https://git-lfs"
 
 @dataclass(frozen=True, slots=True)
 class GgufTensor:
-    """One tensor's place: `shape` in NumPy's order ([out, in]), `offset` in bytes from the start of the file."""
+    """One tensor's place: `shape` in NumPy's order, [out, in]; `offset` from the start of the file."""
 
     name: str
     shape: tuple[int, ...]
@@ -44,7 +44,7 @@ class GgufTensor:
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """Everything before the tensor data. Arrays of strings are lists, arrays of numbers NumPy arrays."""
+    """Everything before the tensor data; arrays of strings are lists, of numbers NumPy arrays."""
 
     file: str
     version: int
@@ -75,8 +75,8 @@ def read_gguf_header_of(path: Path) -> GgufHeader:
 def read_gguf_header(stream: BinaryIO, *, file: str, total_bytes: int) -> GgufHeader:
     """The header of a stream of `total_bytes` bytes; `file` names it in errors.
 
-    Raises InvalidSourceError for damage and UnsupportedError for what is sound but refused. Memory stays bounded
-    by the bytes that are really there: every count is checked against them first.
+    Raises InvalidSourceError for damage and UnsupportedError for what is sound but refused. Memory
+    stays bounded by the bytes that are really there: every count is checked against them first.
     """
     cursor = GgufStream(stream, file=file, total_bytes=total_bytes)
     _check_magic(cursor)
@@ -194,8 +194,8 @@ def _place(cursor: GgufStream, info: GgufTensor, data_start: int, alignment: int
     offset = data_start + info.offset
     if offset + info.num_bytes > cursor.total_bytes:
         raise cursor.fail(
-            f"the file is truncated or damaged: tensor {info.name!r} ends at byte {offset + info.num_bytes:,}, "
-            f"the file has {cursor.total_bytes:,}"
+            f"the file is truncated or damaged: tensor {info.name!r} ends at byte "
+            f"{offset + info.num_bytes:,}, the file has {cursor.total_bytes:,}"
         )
     return GgufTensor(info.name, info.shape, info.type, offset, info.num_bytes)
 

@@ -1,4 +1,4 @@
-"""Typed access to GGUF metadata that remembers what was read, so that no key of the architecture is ignored silently."""
+"""Typed access to GGUF metadata that remembers what was read: no key is ignored silently."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class GgufMetadata:
         return found
 
     def integer(self, name: str, default: int | None = _REQUIRED) -> Any:
-        """An int; an array of one repeated value counts as that value, since some writers list it per layer."""
+        """An int; some writers list it per layer: an array of one repeated value counts as it."""
         found = self._scalar(name, self.value(name, default))
         if found is not default and (not isinstance(found, int) or isinstance(found, bool)):
             raise self._ill_typed(name, "an integer", found)
         return found
 
     def number(self, name: str, default: float | None = _REQUIRED) -> Any:
-        """A float. Values are stored as float32; the shortest decimal that gives the same float32 is returned."""
+        """A float: the shortest decimal of the float32 that is stored."""
         found = self.value(name, default)
         if found is default:
             return default

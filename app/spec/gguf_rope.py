@@ -1,7 +1,8 @@
 """The rotary embedding of a GGUF file: scaling keys, and the `rope_freqs.weight` table.
 
-llama.cpp stores Llama 3.1's frequency rule not as parameters but as its result, one divisor per frequency
-(llama.cpp:conversion/llama.py). A table that the rule reproduces becomes the rule again; any other is kept as is.
+llama.cpp stores Llama 3.1's frequency rule not as parameters but as its result, one divisor per
+frequency (llama.cpp:conversion/llama.py). A table that the rule reproduces becomes the rule again;
+any other is kept as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _TABLE_TOLERANCE = 1e-6
 def rope_parameters(
     reader: GgufMetadata, head_dim: int, rope_freqs: npt.NDArray[np.float32] | None
 ) -> dict[str, Any]:
-    """Hugging Face's `rope_parameters`. Raises UnsupportedError for a scaling type that is not known."""
+    """Hugging Face's `rope_parameters`; UnsupportedError for a scaling type that is not known."""
     theta = reader.number("rope.freq_base", _DEFAULT_THETA)
     scaling = _scaling(reader)
     if rope_freqs is None or _is_neutral(reader, head_dim, rope_freqs):
@@ -41,7 +42,7 @@ def rope_parameters(
 
 
 def llama3_divisors(theta: float, head_dim: int, factor: float) -> npt.NDArray[np.float64]:
-    """What llama.cpp stores for rope type llama3 with this factor: [head_dim / 2], 1 for fast frequencies, `factor` for slow."""
+    """What llama.cpp stores for rope type llama3: [head_dim / 2], from 1 (fast) to `factor` (slow)."""
     frequencies = theta ** -(np.arange(0, head_dim, 2) / head_dim)
     turns = _LLAMA3["original_max_position_embeddings"] * frequencies / (2 * math.pi)
     low, high = _LLAMA3["low_freq_factor"], _LLAMA3["high_freq_factor"]
@@ -52,8 +53,8 @@ def llama3_divisors(theta: float, head_dim: int, factor: float) -> npt.NDArray[n
 def _is_neutral(reader: GgufMetadata, head_dim: int, rope_freqs: npt.NDArray[np.float32]) -> bool:
     if rope_freqs.shape != (head_dim // 2,):
         raise InvalidSourceError(
-            f"{reader.file}: rope_freqs.weight has shape {list(rope_freqs.shape)}, head_dim {head_dim} needs "
-            f"[{head_dim // 2}]."
+            f"{reader.file}: rope_freqs.weight has shape {list(rope_freqs.shape)}, "
+            f"head_dim {head_dim} needs [{head_dim // 2}]."
         )
     if not (np.isfinite(rope_freqs).all() and (rope_freqs > 0).all()):
         raise InvalidSourceError(

@@ -1,4 +1,4 @@
-"""Little-endian reading of a GGUF header: buffered, with every length checked before memory is taken for it."""
+"""Little-endian reading of a GGUF header, every length checked before memory is taken for it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from app.core.errors import InvalidSourceError
 
-# The largest real headers (a 260k-token vocabulary with merges and an embedded tokenizer.json) stay below 64 MiB.
+# Real headers (a 260k-token vocabulary, merges, an embedded tokenizer.json) are tens of MiB.
 MAX_HEADER_BYTES = 512 << 20
 _CHUNK_BYTES = 1 << 20
 
 
 class GgufStream:
-    """A cursor over the first bytes of a seekable stream of `total_bytes` bytes; `file` names it in errors."""
+    """A cursor over the head of a seekable stream of `total_bytes`; `file` names it in errors."""
 
     def __init__(self, stream: BinaryIO, *, file: str, total_bytes: int) -> None:
         self.file = file
@@ -36,7 +36,7 @@ class GgufStream:
         return InvalidSourceError(f"{self.file}: {fault}.")
 
     def check_available(self, num_bytes: int, what: str) -> None:
-        """Raises InvalidSourceError when `num_bytes` more bytes cannot be in the file or in a sane header."""
+        """InvalidSourceError when `num_bytes` more cannot be in the file, or in a sane header."""
         if self.offset + num_bytes > self.total_bytes:
             raise self.fail(
                 f"the header is truncated or damaged: {what} needs {num_bytes:,} bytes past the end"
@@ -82,7 +82,7 @@ class GgufStream:
     def read_strings(self, count: int, what: str) -> list[str]:
         """`count` strings; the loop that decides how fast a header with 100,000 of them is read."""
         self.check_available(8 * count, what)
-        strings = []
+        strings: list[str] = []
         while len(strings) < count:
             strings += self._take_buffered_strings(count - len(strings), what)
             if len(strings) < count:
@@ -97,7 +97,7 @@ class GgufStream:
     def _take_buffered_strings(self, count: int, what: str) -> list[str]:
         """As many whole strings as lie in the buffer, at most `count`."""
         buffer, pos, end = self._buffer, self._pos, len(self._buffer)
-        strings = []
+        strings: list[str] = []
         from_bytes = int.from_bytes
         try:
             for _ in range(count):
@@ -113,7 +113,7 @@ class GgufStream:
         return strings
 
     def _fill(self, num_bytes: int, what: str) -> None:
-        """Drops what was read and buffers at least `num_bytes`, a whole chunk where the file has one."""
+        """Drops what was read; buffers at least `num_bytes`, a whole chunk where there is one."""
         self.check_available(num_bytes, what)
         start = self.offset
         self._stream.seek(start)

@@ -1,4 +1,7 @@
-"""The ggml element types: ids, names and block sizes (ggml-org/llama.cpp:ggml/include/ggml.h, ggml-common.h)."""
+"""The ggml element types: ids, names and block sizes.
+
+Source: ggml-org/llama.cpp:ggml/include/ggml.h and ggml/src/ggml-common.h.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ _ROWS = (
 
 GGML_TYPES = {row[0]: GgmlType(*row) for row in _ROWS}
 
-# Ids that ggml once gave out and took back; forks have since reused some, so a name would be a guess.
+# Ids that ggml gave out and took back; forks have reused some, so a name would be a guess.
 REMOVED_TYPE_IDS = frozenset({4, 5, 31, 32, 33, 36, 37, 38})
 
 

@@ -1,9 +1,9 @@
 """What the pipeline asks of a source format.
 
 Canonical names are Hugging Face's without the leading `model.`: `embed_tokens`,
-`layers.3.self_attn.q_proj`, `layers.3.input_layernorm`, `norm`, `lm_head`. Row transforms of the format
-(rope un-permutation, fused projections) are undone by the source, on packed rows, so that nobody
-downstream knows of them.
+`layers.3.self_attn.q_proj`, `layers.3.input_layernorm`, `norm`, `lm_head`. Row transforms of the
+format (rope un-permutation, fused projections) are undone by the source, on packed rows, so that
+nobody downstream knows of them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class SourceLinear:
     """A weight matrix, read lazily: exactly (`load_native`, when `native` is set) or densely.
 
     `source_type` is the format's own word (`Q4_K`, `BF16`); `source_bytes` its size on disk.
-    `native` is the scheme that holds it bit for bit; None where there is none (then only `load_dense`
-    works) or where the source is itself dense (then `load_raw` gives its own dtype).
+    `native` is the scheme that holds it bit for bit; None where there is none (then only
+    `load_dense` works) or where the source is itself dense (then `load_raw` gives its own dtype).
     `load_dense` gives what the source's own library decodes to, `iter_dense` the same as
     (rows, block of rows) from first to last, for those who must not hold the whole.
     """

@@ -1,4 +1,4 @@
-"""Which stored tensors were asked for: so that each is used exactly once, and every misfit is named."""
+"""Which stored tensors were asked for: each is used exactly once, and every misfit is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plain Hugging Face folder as a source: config.json and safetensors in float32, float16 or bfloat16."""
+"""A plain Hugging Face folder as a source: config.json and unquantized safetensors."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from app.spec.weights import has_bias, iter_linears, iter_vectors
 
 _INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
 _QUANTIZATION_KEYS = ("quantization_config", "compression_config", "quantization")
+_QUANTIZATION_FILES = ("quantize_config.json", "quant_config.json", "hf_quant_config.json")
 _TYPE_NAMES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
 
@@ -52,7 +53,7 @@ class StoredArray:
 
 
 class DenseSource(Source):
-    """An unquantized Hugging Face folder, checked whole: configuration, names, shapes and dtypes."""
+    """A folder of float32, float16 or bfloat16 weights, checked whole: names, shapes, dtypes."""
 
     format = "dense"
 
@@ -65,12 +66,12 @@ class DenseSource(Source):
         _refuse_quantized(self.config, path)
         files = _weight_files(path)
         tensors = _read_headers(files)
-        spec = _spec_of(self.config, tensors, path)
+        self.notes = _settle_ties(self.config, tensors)
+        spec = create_spec(self.config)
         self.files = (path / "config.json", *files)
         self._parts = _create_parts(spec, tensors, path.name)
         self.is_quantized = False
         self.source_bytes = sum(file.stat().st_size for file in files)
-        self.notes = ()
 
     def parts(self) -> tuple[SourcePart, ...]:
         return self._parts
@@ -94,14 +95,22 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _refuse_quantized(config: dict[str, Any], path: Path) -> None:
-    nested = config.get("text_config") if isinstance(config.get("text_config"), dict) else {}
+    nested = config.get("text_config")
+    tables = [config, nested] if isinstance(nested, dict) else [config]
     for key in _QUANTIZATION_KEYS:
-        found = config.get(key) or (nested or {}).get(key)
-        if found:
+        found = next((table[key] for table in tables if table.get(key)), None)
+        if found is not None:
             method = found.get("quant_method", "unknown") if isinstance(found, dict) else "unknown"
-            raise UnsupportedError(
-                f"{path.name}: quantized Hugging Face checkpoints ({key}, method {method}) are not supported."
-            )
+            raise _quantized_error(path, f"{key}, method {method}")
+    for name in _QUANTIZATION_FILES:
+        if (path / name).is_file():
+            raise _quantized_error(path, name)
+
+
+def _quantized_error(path: Path, why: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{path.name}: quantized Hugging Face checkpoints ({why}) are not supported yet."
+    )
 
 
 def _weight_files(path: Path) -> tuple[Path, ...]:
@@ -110,6 +119,8 @@ def _weight_files(path: Path) -> tuple[Path, ...]:
         if not isinstance(weight_map, dict):
             raise InvalidSourceError(f"{_INDEX} has no weight_map.")
         names = sorted({str(name) for name in weight_map.values()})
+    elif not (path / _SINGLE).is_file() and any(path.glob("*.bin")):
+        raise UnsupportedError(f"{path.name}: PyTorch pickle files (.bin) are not supported.")
     else:
         names = [_SINGLE]
     for name in names:
@@ -144,14 +155,24 @@ def _read_header(path: Path) -> dict[str, StoredArray]:
         file.close()
 
 
-def _spec_of(config: dict[str, Any], tensors: dict[str, StoredArray], path: Path) -> ModelSpec:
-    """The tie flag must agree with the tensors: a head that is there and tied is read twice, or never."""
-    spec = create_spec(config)
-    if spec.tie_word_embeddings and "lm_head.weight" in tensors:
-        raise InvalidSourceError(
-            f"{path.name}: config.json ties lm_head to the embedding, but lm_head.weight is stored too."
-        )
-    return spec
+def _settle_ties(config: dict[str, Any], tensors: dict[str, StoredArray]) -> tuple[str, ...]:
+    """A stored lm_head beside the flag that ties it: a copy is dropped, a different one is used."""
+    head, embedding = tensors.get("lm_head.weight"), tensors.get("model.embed_tokens.weight")
+    if head is None or embedding is None or not create_spec(config).tie_word_embeddings:
+        return ()
+    if _have_equal_bytes(head, embedding):
+        del tensors[head.name]
+        return ()
+    config["tie_word_embeddings"] = False
+    return ("config.json ties lm_head, but a different lm_head.weight is stored; it is used.",)
+
+
+def _have_equal_bytes(first: StoredArray, second: StoredArray) -> bool:
+    if (first.shape, first.dtype) != (second.shape, second.dtype):
+        return False
+    step = rows_per_block(first.shape[-1])
+    blocks = zip(first.rows.iter_blocks(step), second.rows.iter_blocks(step), strict=True)
+    return all(np.array_equal(a, b) for (_, a), (_, b) in blocks)
 
 
 def _create_parts(
@@ -223,7 +244,7 @@ def _load(stored: StoredArray) -> npt.NDArray[Any]:
 
 def _load_vector(stored: StoredArray) -> npt.NDArray[Any]:
     _check_float(stored)
-    return _load(stored)[0]
+    return _load(stored).reshape(-1)
 
 
 def _load_float32(stored: StoredArray) -> npt.NDArray[np.float32]:

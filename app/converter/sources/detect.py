@@ -7,7 +7,7 @@ from pathlib import Path
 from app.converter.sources.base import Source
 from app.converter.sources.dense import DenseSource
 from app.converter.sources.gguf import GgufSource
-from app.converter.sources.gguf_shards import refuse_byte_splits
+from app.converter.sources.gguf_shards import model_name, refuse_byte_splits
 from app.core.errors import InvalidSourceError, UnsupportedError, UsageError
 
 FORMATS = ("auto", "gguf", "dense")
@@ -17,14 +17,15 @@ _LFS_START = b"version https://git-lfs"
 def open_source(path: Path, format: str = "auto", tokenizer_dir: Path | None = None) -> Source:
     """Opens a GGUF file (any shard) or a Hugging Face folder.
 
-    `tokenizer_dir` replaces the source's own tokenizer files. Raises InvalidSourceError, UnsupportedError, or
-    UsageError for a path or format that cannot be meant.
+    `tokenizer_dir` replaces the source's own tokenizer files. Raises InvalidSourceError,
+    UnsupportedError, or UsageError for a path or format that cannot be meant.
     """
     if format not in FORMATS:
         raise UsageError(f"The format {format!r} is not known; known are {', '.join(FORMATS)}.")
     if not path.exists():
         raise UsageError(f"{path} does not exist.")
-    found = _detect_folder(path) if path.is_dir() else _detect_file(path)
+    path = _only_model(path) if path.is_dir() else path
+    found = "dense" if path.is_dir() else _detect_file(path)
     if format not in ("auto", found):
         raise UsageError(f"{path.name} is not in the format {format}.")
     if found == "gguf":
@@ -32,15 +33,16 @@ def open_source(path: Path, format: str = "auto", tokenizer_dir: Path | None = N
     return DenseSource(path, tokenizer_dir)
 
 
-def _detect_folder(path: Path) -> str:
+def _only_model(path: Path) -> Path:
+    """The folder itself when it is a Hugging Face model, else the one GGUF model in it."""
     if (path / "config.json").is_file():
-        return "dense"
-    num_gguf = len(list(path.glob("*.gguf")))
-    if num_gguf:
-        raise UsageError(f"{path.name} is a folder with {num_gguf} GGUF files; choose one of them.")
-    raise InvalidSourceError(
-        f"{path.name} has no config.json, so it is not a Hugging Face model folder."
-    )
+        return path
+    files = sorted(path.glob("*.gguf"))
+    if not files:
+        raise InvalidSourceError(f"{path.name} has neither a config.json nor a GGUF file.")
+    if len({model_name(file) for file in files}) > 1:
+        raise UsageError(f"{path.name} is a folder with several GGUF models; choose a file.")
+    return files[0]
 
 
 def _detect_file(path: Path) -> str:

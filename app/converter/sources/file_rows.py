@@ -1,4 +1,4 @@
-"""A matrix in a file, read in blocks of rows: nothing larger than a block is held, and no page is mapped."""
+"""A matrix in a file, read in blocks of rows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BLOCK_ELEMENTS = 1 << 18  # 1 MiB once decoded to float32: stays in the second-l
 class FileRows:
     """`num_rows` rows of `row_bytes` bytes from `offset` on.
 
-    `order`, where set, is the place in the file of each row that is wanted: a row permutation of the format,
-    undone here once for codes, scales and biases alike. Files are read, not mapped: mapped pages would count
-    as this process's memory.
+    `order`, where set, is the place in the file of each row that is wanted: a row permutation of
+    the format, undone here once for codes, scales and biases alike. Files are read, not mapped:
+    mapped pages would count as this process's memory.
     """
 
     path: Path
@@ -31,12 +31,15 @@ class FileRows:
     order: npt.NDArray[np.intp] | None = None
 
     def read(self) -> Bytes:
-        """All rows, uint8 [num_rows, row_bytes]. Raises InvalidSourceError when the file ends early."""
+        """All rows, uint8 [num_rows, row_bytes]; InvalidSourceError when the file ends early."""
         rows = self._read(0, self.num_rows)
         return rows if self.order is None else rows[self.order]
 
     def iter_blocks(self, rows_per_block: int) -> Iterator[tuple[slice, Bytes]]:
-        """(rows, their bytes) from first to last. Permuted matrices (q and k) are held whole, undecoded."""
+        """(rows, their bytes) from first to last.
+
+        Permuted matrices (q and k alone) are held whole, undecoded.
+        """
         whole = None if self.order is None else self.read()
         for start in range(0, self.num_rows, rows_per_block):
             rows = slice(start, min(start + rows_per_block, self.num_rows))

@@ -143,7 +143,7 @@ def _bias_loader(bias: TensorRows | None, order: Order) -> Callable[[], npt.NDAr
         return None
     _check_float(bias.tensor)
     rows, info = _file_rows(bias, order), bias.tensor.info
-    return lambda: load_floats(rows, info.type, info.name)[:, 0]
+    return lambda: load_floats(rows, info.type, info.name).reshape(-1)
 
 
 def _create_vector(name: str, stored: StoredTensor) -> SourceVector:
@@ -155,7 +155,7 @@ def _create_vector(name: str, stored: StoredTensor) -> SourceVector:
 def _load_vector(stored: StoredTensor) -> npt.NDArray[Any]:
     info = stored.info
     rows = FileRows(stored.path, info.offset, 1, info.num_bytes)
-    return load_floats(rows, info.type, info.name)[0]
+    return load_floats(rows, info.type, info.name).reshape(-1)
 
 
 def _load_rope_freqs(stored: StoredTensor | None) -> npt.NDArray[np.float32] | None:
@@ -169,5 +169,6 @@ def _check_float(stored: StoredTensor) -> None:
     info = stored.info
     if info.type.name not in FLOAT_TYPES or len(info.shape) != 1:
         raise UnsupportedError(
-            f"{stored.path.name}: tensor {info.name!r} of type {info.type.name} must be a vector of floats."
+            f"{stored.path.name}: tensor {info.name!r} of type {info.type.name} "
+            "must be a vector of floats."
         )

@@ -1,7 +1,8 @@
 """ggml blocks -> arrays of the native schemes, codes and scales as the source has them.
 
-Block layouts: ggml-org/llama.cpp:ggml/src/ggml-common.h and dequantize_row_* in ggml-quants.c; gguf.quants decodes
-the same blocks in NumPy and is the oracle of the tests. An extractor takes blocks uint8 [rows, blocks, bytes].
+Block layouts: ggml-org/llama.cpp:ggml/src/ggml-common.h and dequantize_row_* in ggml-quants.c;
+gguf.quants decodes the same blocks in NumPy and is the oracle of the tests. An extractor takes
+blocks uint8 [rows, blocks, bytes].
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ def _rows(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _split_nibbles(qs: Bytes, width: int) -> Bytes:
-    """Of every `width` bytes first the low nibbles, then the high ones: [rows, blocks, n] -> [..., n / width, 2, width]."""
+    """Of every `width` bytes the low nibbles, then the high: [..., n] -> [..., n / width, 2, width]."""
     grouped = qs.reshape(*qs.shape[:-1], -1, 1, width)
     return (grouped >> np.array([[0], [4]], np.uint8)) & np.uint8(15)
 
 
 def _split_bits(qs: Bytes, width: int, bits: int) -> Bytes:
-    """Of every `width` bytes the lowest `bits` of each, then the next ones: [..., n / width, 8 / bits, width]."""
+    """Likewise the lowest `bits`, then the next: [..., n] -> [..., n / width, 8 / bits, width]."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)[:, None]
     grouped = qs.reshape(*qs.shape[:-1], -1, 1, width)
     return (grouped >> shifts) & np.uint8((1 << bits) - 1)
@@ -55,8 +56,8 @@ def _split_bits(qs: Bytes, width: int, bits: int) -> Bytes:
 def _repack_nibbles(qs: Bytes, width: int) -> Bytes:
     """The codes of `_split_nibbles` packed two a byte, [rows, bytes], without unpacking them.
 
-    Two neighbouring source bytes hold, in their low nibbles, the two codes of one packed byte; so words of two
-    bytes are shifted together instead of single codes (four times faster).
+    Two neighbouring source bytes hold, in their low nibbles, the two codes of one packed byte; so
+    words of two bytes are shifted together instead of single codes.
     """
     words = np.ascontiguousarray(qs).view(np.uint16)
     low = (words & 0x0F) | ((words >> 4) & 0xF0)
@@ -208,7 +209,7 @@ def _mxfp4(blocks: Bytes) -> Arrays:
 
 
 def _ternary(digits: Bytes, scales: npt.NDArray[np.float16]) -> Arrays:
-    """TQ1_0 and TQ2_0: -1, 0 or 1 times one fp16 per 256 columns, stored once for each of two groups of 128."""
+    """-1, 0 or 1 times one fp16 per 256 columns, stored once for each of two groups of 128."""
     return {
         "packed": pack_codes(_signed(_rows(digits), 1), 3),
         "scales": np.repeat(scales, 2, axis=1),
@@ -216,7 +217,7 @@ def _ternary(digits: Bytes, scales: npt.NDArray[np.float16]) -> Arrays:
 
 
 def _tq1_0(blocks: Bytes) -> Arrays:
-    """Five base-3 digits a byte (four in the last four bytes), as the fraction byte / 256, most significant first."""
+    """Five base-3 digits a byte (four in the last four), as the fraction byte / 256, first digit first."""
     powers = np.array([1, 3, 9, 27, 81], np.uint8)[:, None]
     pieces = ((0, 32, 5), (32, 48, 5), (48, 52, 4))
     parts = [

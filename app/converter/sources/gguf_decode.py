@@ -56,7 +56,7 @@ def load_native(rows: FileRows, ggml_type: GgmlType, shape: tuple[int, int], ten
 def iter_dense(
     rows: FileRows, ggml_type: GgmlType, shape: tuple[int, int], tensor: str, scale: float = 1.0
 ) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
-    """(rows, float32 [rows, in]) from first to last, decoded by gguf; `scale` multiplies NVFP4 alone."""
+    """(rows, float32 [rows, in]) from first to last, decoded by gguf; `scale` is NVFP4's alone."""
     for part, raw in rows.iter_blocks(rows_per_block(shape[1])):
         block = _decode(raw, ggml_type)
         _check_finite(block, rows, tensor)
@@ -71,7 +71,11 @@ def load_floats(rows: FileRows, ggml_type: GgmlType, tensor: str) -> npt.NDArray
 
 
 def _decode(raw: Bytes, ggml_type: GgmlType) -> npt.NDArray[np.float32]:
-    decoded = gguf.quants.dequantize(raw, GGMLQuantizationType(ggml_type.type_id))
+    # As one long row: gguf takes a matrix 16 rows at a time, with the interpreter's lock in between.
+    with np.errstate(all="ignore"):  # what is not finite is refused by the caller
+        decoded = gguf.quants.dequantize(
+            raw.reshape(1, -1), GGMLQuantizationType(ggml_type.type_id)
+        )
     return np.asarray(decoded, np.float32).reshape(len(raw), -1)
 
 

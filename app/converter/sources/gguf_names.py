@@ -1,7 +1,7 @@
 """GGUF tensor names -> canonical names, and the row order of q and k, per architecture.
 
-Names: ggml-org/llama.cpp:gguf-py/gguf/tensor_mapping.py. Row orders: LlamaModel.permute in conversion/llama.py
-and llama_model_rope_type in src/llama-model.cpp.
+Names: ggml-org/llama.cpp:gguf-py/gguf/tensor_mapping.py. Row orders: LlamaModel.permute in
+conversion/llama.py and llama_model_rope_type in src/llama-model.cpp.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from app.spec.weights import has_bias, iter_linears, iter_vectors
 class RowOrder(Enum):
     """How the rows of q and k stand in the file."""
 
-    HALF = "half"  # as Hugging Face has them: first halves of a head's rotary pairs, then second halves
+    HALF = "half"  # Hugging Face's: the first halves of a head's rotary pairs, then the second
     PERMUTED = "permuted"  # pair by pair, by llama.cpp's converter
 
 
@@ -43,7 +43,7 @@ _LAYER_NAMES = {
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
-# Tensors that hold several linears, one below the other, in files where the first one has none of its own.
+# Tensors that hold several linears, one below the other, where the first has none of its own.
 _FUSED_NAMES = {
     "attn_qkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     "ffn_up": ("mlp.gate_proj", "mlp.up_proj"),
@@ -64,7 +64,7 @@ class TensorRows:
 
 @dataclass(frozen=True, slots=True)
 class LinearTensors:
-    """What a linear is made of. `scale` multiplies the whole NVFP4 weight; other types have none."""
+    """What a linear is made of; `scale` multiplies a whole NVFP4 weight, other types have none."""
 
     weight: TensorRows
     bias: TensorRows | None
@@ -80,13 +80,13 @@ class NameMap:
 
 
 def unpermute_index(num_heads: int, head_dim: int) -> npt.NDArray[np.intp]:
-    """For each row of q or k in Hugging Face's order, its place in a permuted file: [num_heads * head_dim]."""
+    """For each row of q or k in Hugging Face's order, its place in a permuted file."""
     rows = np.arange(num_heads * head_dim).reshape(num_heads, head_dim // 2, 2)
     return rows.swapaxes(1, 2).reshape(-1)
 
 
 def row_order_of(architecture: str) -> RowOrder:
-    """UnsupportedError for an architecture outside the table: a wrong guess would be silent nonsense."""
+    """UnsupportedError outside the table: a wrong guess would give silent nonsense."""
     if architecture not in ROW_ORDERS:
         raise UnsupportedError(
             f"The row order of q and k of architecture {architecture!r} is not known."
@@ -95,7 +95,7 @@ def row_order_of(architecture: str) -> RowOrder:
 
 
 def map_names(spec: ModelSpec, tensors: Mapping[str, StoredTensor], file: str) -> NameMap:
-    """Assigns every tensor exactly once; InvalidSourceError lists those that are missing or too many."""
+    """Assigns every tensor exactly once; InvalidSourceError lists missing and surplus ones."""
     claims = TensorClaims(tensors)
     names = NameMap({}, {})
     shapes = dict(iter_linears(spec))

@@ -44,8 +44,8 @@ class GgufModel:
 def open_gguf_model(path: Path) -> GgufModel:
     """Reads the headers of every shard of the model that `path` belongs to.
 
-    Raises InvalidSourceError naming a shard that is missing or does not belong, and what the header parser
-    raises.
+    Raises InvalidSourceError naming a shard that is missing or does not belong, and what the
+    header parser raises.
     """
     header = read_gguf_header_of(path)
     paths = _shard_paths(path, header)
@@ -53,7 +53,7 @@ def open_gguf_model(path: Path) -> GgufModel:
     if len(paths) > 1:
         _check_shards(paths, headers)
     return GgufModel(
-        name=_model_name(path),
+        name=model_name(path),
         file=paths[0].name,
         paths=paths,
         architecture=headers[0].architecture,
@@ -62,7 +62,8 @@ def open_gguf_model(path: Path) -> GgufModel:
     )
 
 
-def _model_name(path: Path) -> str:
+def model_name(path: Path) -> str:
+    """The file name without `.gguf` and shard number: equal for all shards of a model."""
     match = _SHARD_NAME.fullmatch(path.name)
     return match["stem"] if match else path.stem
 
@@ -95,7 +96,8 @@ def _check_shards(paths: tuple[Path, ...], headers: list[GgufHeader]) -> None:
         for key, value in wanted.items():
             if found[key] != value:
                 raise InvalidSourceError(
-                    f"{path.name}: split.{key} is {found[key]}, the {len(paths)} shards here make it {value}."
+                    f"{path.name}: split.{key} is {found[key]}, "
+                    f"the {len(paths)} shards here make it {value}."
                 )
 
 
@@ -105,14 +107,15 @@ def _merge_tensors(paths: tuple[Path, ...], headers: list[GgufHeader]) -> dict[s
         for info in header.tensors:
             if info.name in tensors:
                 raise InvalidSourceError(
-                    f"{path.name}: the tensor {info.name!r} also stands in {tensors[info.name].path.name}."
+                    f"{path.name}: the tensor {info.name!r} also stands in "
+                    f"{tensors[info.name].path.name}."
                 )
             tensors[info.name] = StoredTensor(path, info)
     return tensors
 
 
 def refuse_byte_splits(path: Path) -> None:
-    """Pieces of a file that was cut into bytes are no shards: UnsupportedError says to join them."""
+    """Pieces of a file that was cut by bytes are no shards; UnsupportedError says to join them."""
     if re.search(r"\.gguf[.-](part|split)", path.name, re.IGNORECASE):
         raise UnsupportedError(
             f"{path.name}: this is a piece of a cut file; join the pieces first."

@@ -11,7 +11,7 @@ from app.converter.sources.base import SourceLinear, SourcePart, SourceVector
 def group_parts(
     linears: Iterable[SourceLinear], vectors: Iterable[SourceVector]
 ) -> tuple[SourcePart, ...]:
-    """`embed`, `layer_00` ..., `lm_head` (untied only), `norm`, in that order; each tensor in its file."""
+    """`embed`, `layer_00` ..., `lm_head` (untied only), `norm`, in that order."""
     stems: dict[str, tuple[list[SourceLinear], list[SourceVector]]] = {}
     for linear in linears:
         stems.setdefault(file_stem(linear.name), ([], []))[0].append(linear)

@@ -1,4 +1,4 @@
-"""The text files beside the weights of a Hugging Face repository: tokenizer, template, generation."""
+"""The text files beside the weights of a repository: tokenizer, template, generation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _TOKEN_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 
 
 def check_tokenizer_dir(folder: Path) -> None:
-    """UsageError unless `folder` has a tokenizer.json, the one file that the engine cannot do without."""
+    """UsageError unless `folder` has tokenizer.json, which the engine cannot do without."""
     if not (folder / "tokenizer.json").is_file():
         raise UsageError(f"{folder.name} has no tokenizer.json.")
 
 
 def iter_tokenizer_files(folder: Path, config: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(name, content) of the files that are there; a generation_config.json from `config` where none is."""
+    """(name, content) of the files that are there; generation_config.json also where it is not."""
     for name in _COPIED:
         path = folder / name
         if path.is_file():
