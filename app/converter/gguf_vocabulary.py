@@ -5,6 +5,7 @@ Keys and token types are those of llama.cpp (`gguf-py/gguf/constants.py`, `src/l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -28,13 +29,14 @@ class TokenType(IntEnum):
     BYTE = 6
 
 
-# Texts that end a reply in some model family, whatever the file's one eos id says (llama.cpp's list).
+# Texts that end a reply in some model family, whatever the file's one eos id says (llama.cpp's
+# list).
 _END_OF_GENERATION_TEXTS = frozenset(
     (
-        "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>",
-        "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>", "<end_of_utterance>",
-        "<eos>", "<turn|>", "<|tool_response>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "[e~[",
-        "<|flush|>", "<|calls|>",
+        "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>",
+        "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]",
+        "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>",
+        "<\uff5cend\u2581of\u2581sentence\uff5c>", "[e~[", "<|flush|>", "<|calls|>",
     )
 )  # fmt: skip
 
@@ -50,7 +52,7 @@ class GgufVocabulary:
 
     @classmethod
     def read(cls, metadata: Mapping[str, Any], file_name: str) -> GgufVocabulary:
-        """Raises `InvalidSourceError` when tokens or types are missing, unequal in number or ambiguous."""
+        """Raises `InvalidSourceError` when tokens or types are missing, too few or ambiguous."""
         tokens = _read_strings(metadata, "tokens", file_name)
         types = _read_numbers(metadata, "token_type", file_name, len(tokens))
         named = tuple(text or f"[EMPTY_{token_id}]" for token_id, text in enumerate(tokens))
@@ -63,7 +65,9 @@ class GgufVocabulary:
     def merges(self) -> list[tuple[str, str]]:
         """Pairs in order of rank; each pair and what it makes is in the vocabulary."""
         known = set(self.tokens)
-        pairs = [_parse_merge(text) for text in _read_strings(self.metadata, "merges", self.file_name)]
+        pairs = [
+            _parse_merge(text) for text in _read_strings(self.metadata, "merges", self.file_name)
+        ]
         for left, right in pairs:
             if left not in known or right not in known or left + right not in known:
                 raise InvalidSourceError(
@@ -73,7 +77,10 @@ class GgufVocabulary:
 
     def scores(self) -> list[float]:
         """One SentencePiece score a token; the higher, the earlier a piece is merged."""
-        return [float(n) for n in _read_numbers(self.metadata, "scores", self.file_name, len(self.tokens))]
+        return [
+            float(n)
+            for n in _read_numbers(self.metadata, "scores", self.file_name, len(self.tokens))
+        ]
 
     def flag(self, name: str, default: bool) -> bool:
         """The boolean `tokenizer.ggml.<name>`."""
@@ -90,7 +97,7 @@ class GgufVocabulary:
         return int(value) if 0 <= value < len(self.tokens) else None
 
     def special_ids(self) -> frozenset[int]:
-        """Ids of the tokens that text never spells: typed as control or unknown, or an obvious stop token."""
+        """Ids of the tokens that are markers: typed as control or unknown, or stop tokens."""
         mistyped = {TokenType.CONTROL, TokenType.UNKNOWN}
         return frozenset(
             token_id
@@ -101,23 +108,26 @@ class GgufVocabulary:
     def eos_ids(self) -> list[int]:
         """Every id that ends a reply, the file's own eos first.
 
-        A GGUF has one eos id, and often it is the base model's: the set is completed by the end-of-turn and
-        end-of-message ids and by the special tokens whose text is known to end a turn.
+        A GGUF has one eos id, and often it is the base model's: the set is completed by the
+        end-of-turn and end-of-message ids and by the special tokens whose text is known to end a
+        turn.
         """
         named = [self.special_id(name) for name in ("eos", "eot", "eom")]
-        by_text = [i for i in sorted(self.special_ids()) if self.tokens[i] in _END_OF_GENERATION_TEXTS]
+        by_text = [
+            i for i in sorted(self.special_ids()) if self.tokens[i] in _END_OF_GENERATION_TEXTS
+        ]
         ids = list(dict.fromkeys(i for i in [*named, *by_text] if i is not None))
         excluded = _not_ending({self.tokens[i] for i in ids})
         return [i for i in ids if self.tokens[i] not in excluded or i == named[0]]
 
 
 def _is_stop_marker(text: str) -> bool:
-    """Converters mistype `<|im_end|>` and its like. Without bars it may be text: Gemma's `</s>` is HTML."""
+    """Converters mistype `<|im_end|>` and its like; without bars it may be text, like `</s>`."""
     return text.startswith("<|") and text in _END_OF_GENERATION_TEXTS
 
 
 def _not_ending(texts: set[str]) -> set[str]:
-    """In the harmony format `<|end|>` ends a message, not the reply; Gemma 4's `</s>` is no stop token."""
+    """Harmony's `<|end|>` ends a message and not the reply; Gemma 4's `</s>` is no stop token."""
     excluded = set()
     if {"<|return|>", "<|call|>"} <= texts or {"<|calls|>", "<|flush|>"} <= texts:
         excluded.add("<|end|>")
@@ -148,10 +158,16 @@ def _read_strings(metadata: Mapping[str, Any], name: str, file_name: str) -> Seq
     return values
 
 
-def _read_numbers(metadata: Mapping[str, Any], name: str, file_name: str, count: int) -> Sequence[float]:
+def _read_numbers(
+    metadata: Mapping[str, Any], name: str, file_name: str, count: int
+) -> Sequence[float]:
     values = _read_array(metadata, name, file_name)
-    if len(values) < count or not all(isinstance(v, (int, float, np.number)) and v == v for v in values):
+    if len(values) < count or not all(map(_is_finite_number, values)):
         raise InvalidSourceError(
             f"{file_name}: {_PREFIX}{name} does not hold one number for each of {count} tokens."
         )
     return values[:count]
+
+
+def _is_finite_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and math.isfinite(value)

@@ -1,8 +1,8 @@
 """Chat templates: the Jinja programs that models ship.
 
-Variables, filters and functions are those of transformers' `apply_chat_template`, so that a template renders
-the same. Templates are programs by strangers: they run in a bounded sandbox, and what they raise becomes one
-sentence.
+Variables, filters and functions are those of transformers' `apply_chat_template`, so that a
+template renders the same. Templates are programs by strangers: they run in a bounded sandbox, and
+what they raise becomes one sentence.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SPECIAL_TOKEN_NAMES = (
 
 
 class ChatTemplate:
-    """A model's template, or its named set of them: with tools `tool_use` is taken, else `default`."""
+    """A model's template, or a named set: with tools `tool_use` is taken, else `default`."""
 
     def __init__(self, sources: Mapping[str, str], special_tokens: Mapping[str, str]) -> None:
-        """`special_tokens` maps `bos_token` and its like to their texts, which templates see as variables."""
+        """`special_tokens`: the texts of `bos_token` and its like, variables of the template."""
         self._special_tokens = dict(special_tokens)
         self._environment = _create_environment()
         self._templates = {name: self._compile(source) for name, source in sources.items()}
@@ -43,7 +43,7 @@ class ChatTemplate:
     def from_config(
         cls, chat_template: str | Sequence[Mapping[str, str]], special_tokens: Mapping[str, str]
     ) -> ChatTemplate:
-        """From the `chat_template` of a tokenizer_config.json: a text, or a list of `name` and `template`."""
+        """From tokenizer_config.json: one text, or a list of objects `name` and `template`."""
         if isinstance(chat_template, str):
             return cls({"default": chat_template}, special_tokens)
         return cls({entry["name"]: entry["template"] for entry in chat_template}, special_tokens)
@@ -56,7 +56,7 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, Any]] | None = None,
         **variables: Any,
     ) -> str:
-        """The prompt. Raises `UnsupportedError` with the template's own words when it refuses `messages`.
+        """The prompt. Raises `UnsupportedError` with the template's own words when it refuses.
 
         `variables` are those a template may read besides, for instance `enable_thinking`.
         """
@@ -67,7 +67,9 @@ class ChatTemplate:
         try:
             return self._generate(template, scope)
         except Exception as error:
-            raise UnsupportedError(f"The model's chat template refused this conversation: {error}") from error
+            raise UnsupportedError(
+                f"The model's chat template refused this conversation: {error}"
+            ) from error
 
     def _select(self, tools: Sequence[Mapping[str, Any]] | None) -> jinja2.Template:
         wanted = ("tool_use", "default") if tools else ("default",)

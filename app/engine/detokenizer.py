@@ -10,8 +10,9 @@ from app.engine.tokenizer import Tokenizer
 class Detokenizer:
     """Streams one reply: what `add` and `flush` return, joined, is `Tokenizer.decode` of all ids.
 
-    A character may be spread over several tokens; its bytes are held until it is complete, so U+FFFD appears
-    only for bytes that can no longer become one. Every token costs the same, however long the reply is.
+    A character may be spread over several tokens; its bytes are held until it is complete, so
+    U+FFFD appears only for bytes that can no longer become one. Every token costs the same, however
+    long the reply is.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, skip_special_tokens: bool = True) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 class StopStringMatcher:
     """Watches the text of one reply while it is streamed.
 
-    The reply ends where a stop string is first complete; of several complete there, the longest is cut
-    off. So the result does not depend on how the text was cut into pieces.
+    The reply ends where a stop string is first complete; of several complete there, the longest is
+    cut off. So the result does not depend on how the text was cut into pieces.
     """
 
     def __init__(self, stops: Iterable[str]) -> None:
@@ -25,11 +25,13 @@ class StopStringMatcher:
         return self.matched is not None
 
     def add(self, text: str) -> str:
-        """The text that may be shown now; what could be the beginning of a stop string is held back."""
+        """The text that may be shown now; what could begin a stop string is held back."""
         if self.is_stopped:
             return ""
         text = self._held + text
-        found = [(text.find(stop) + len(stop), -len(stop), stop) for stop in self._stops if stop in text]
+        found = [
+            (text.find(stop) + len(stop), -len(stop), stop) for stop in self._stops if stop in text
+        ]
         if found:
             end, _, self.matched = min(found)
             self._held = ""

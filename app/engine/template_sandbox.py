@@ -1,8 +1,8 @@
 """A Jinja sandbox that also bounds how long a template runs and how much text it makes.
 
-Jinja's own sandbox keeps a template away from Python, but not from looping for hours or doubling a string
-until memory is gone. Every loop step, call and assignment therefore passes through a check, which is put in
-when the template is compiled.
+Jinja's own sandbox keeps a template away from Python, but not from looping for hours or doubling a
+string until memory is gone. Every loop step, call and assignment therefore passes through a check,
+which is put in when the template is compiled.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ def _apply(name: str, node: jinja2.nodes.Node | None) -> jinja2.nodes.Filter:
 
 
 class BoundedEnvironment(ImmutableSandboxedEnvironment):
-    """transformers' settings for chat templates: trimmed blocks, loop controls, the `generation` tag.
+    """transformers' settings: trimmed blocks, loop controls, the `generation` tag.
 
-    Checks raise `jinja2.TemplateRuntimeError`. One rendering at a time is timed: one that starts meanwhile on
-    another thread only prolongs the time of the first.
+    Checks raise `jinja2.TemplateRuntimeError`. One rendering at a time is timed: one that starts
+    meanwhile on another thread only prolongs the time of the first.
     """
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
@@ -119,7 +119,9 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         self.check_time()
         return self.check_size(super().call(context, obj, *args, **kwargs))
 
-    def call_binop(self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(
+        self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any
+    ) -> Any:
         """The operators that can make something huge out of something small."""
         self.check_time()
         if operator == "*":

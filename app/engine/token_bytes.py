@@ -1,9 +1,9 @@
 """What each token of a vocabulary adds to a text, in bytes.
 
-Two alphabets cover the models that are run: GPT-2's, where each byte is one printable character, and
-SentencePiece's, where a space is U+2581 and a byte that is no piece is written `<0x0A>`. Which one a
-tokenizer.json uses, its `decoder` says (in tokenizers' words: `ByteLevel`, or `Replace` + `ByteFallback` +
-`Fuse`, or `Metaspace`).
+Two alphabets cover the models that are run: GPT-2's, where each byte is one printable character,
+and SentencePiece's, where a space is U+2581 and a byte that is no piece is written `<0x0A>`. Which
+one a tokenizer.json uses, its `decoder` says (in tokenizers' words: `ByteLevel`, or `Replace` +
+`ByteFallback` + `Fuse`, or `Metaspace`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
 def create_byte_alphabet() -> dict[str, int]:
-    """GPT-2's character for each byte: itself where printable, else the next free one from U+0100 on."""
+    """GPT-2's character for each byte: itself where printable, else one from U+0100 on."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(0x100) if byte not in set(printable)]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(hidden)}
+    return {chr(byte): byte for byte in printable} | {
+        chr(0x100 + i): byte for i, byte in enumerate(hidden)
+    }
 
 
 _BYTE_ALPHABET = create_byte_alphabet()
@@ -44,11 +46,15 @@ class TokenBytes:
         self.strips_prefix_space = strips_prefix_space
         self._backend = backend
         self._decode_piece = decode_piece
-        self._special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
+        self._special_ids = frozenset(
+            token_id for token_id, token in added.items() if token.special
+        )
         self._cache = {token_id: token.content.encode() for token_id, token in added.items()}
 
     @classmethod
-    def from_tokenizer_json(cls, content: Mapping[str, Any], backend: tokenizers.Tokenizer) -> TokenBytes:
+    def from_tokenizer_json(
+        cls, content: Mapping[str, Any], backend: tokenizers.Tokenizer
+    ) -> TokenBytes:
         """Raises `CheckpointError` for a decoder that is neither of the two alphabets."""
         decoders = _flatten_decoders(content.get("decoder"))
         names = [decoder.get("type") for decoder in decoders]
@@ -67,7 +73,7 @@ class TokenBytes:
         )
 
     def lookup(self, token_id: int) -> bytes:
-        """The bytes of one token; empty for an id beyond the vocabulary (a row that pads the embedding)."""
+        """The bytes of one token; empty beyond the vocabulary (a row that pads the embedding)."""
         found = self._cache.get(token_id)
         if found is None:
             found = self._cache[token_id] = self._read(token_id)
@@ -93,7 +99,7 @@ def _flatten_decoders(decoder: Any) -> list[Mapping[str, Any]]:
 
 
 def _decode_byte_level(piece: str) -> bytes:
-    """A piece with a character outside the alphabet is no byte-level piece: it stands for its own text."""
+    """A piece with a character outside the alphabet stands for its own text."""
     codes = [_BYTE_ALPHABET.get(character) for character in piece]
     return piece.encode() if None in codes else bytes(code for code in codes if code is not None)
 

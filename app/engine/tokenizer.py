@@ -1,7 +1,8 @@
-"""Text <-> token ids with Hugging Face's `tokenizers`, and what a model says about its special tokens.
+"""Text <-> token ids with Hugging Face's `tokenizers`, and a model's special tokens.
 
-Encoding is the library's. Decoding is done here, token by token as bytes: only so can a reply be streamed
-without guessing whether a character is complete, and the two kinds of vocabulary be treated alike.
+Encoding is the library's. Decoding is done here, token by token as bytes: only so can a reply be
+streamed without guessing whether a character is complete, and the two kinds of vocabulary be
+treated alike.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from app.engine.token_bytes import TokenBytes
 class Tokenizer:
     """The tokenizer of one checkpoint. Encoding may be called from several threads."""
 
-    def __init__(self, content: str, config: Mapping[str, Any], generation_config: Mapping[str, Any]) -> None:
+    def __init__(
+        self, content: str, config: Mapping[str, Any], generation_config: Mapping[str, Any]
+    ) -> None:
         """`content` is a tokenizer.json; the two configs are the parsed files of that name."""
         self._content = content
         self._config = config
@@ -35,7 +38,7 @@ class Tokenizer:
 
     @classmethod
     def from_dir(cls, directory: Path) -> Tokenizer:
-        """Reads the tokenizer files of a checkpoint. Raises `CheckpointError` naming the file at fault."""
+        """Reads a checkpoint's tokenizer. Raises `CheckpointError` naming the file at fault."""
         path = directory / "tokenizer.json"
         try:
             content = path.read_text(encoding="utf-8")
@@ -43,7 +46,9 @@ class Tokenizer:
             raise CheckpointError(f"{path} cannot be read.", detail=str(error)) from error
         config = _read_json(directory / "tokenizer_config.json")
         if (directory / "chat_template.jinja").is_file():
-            config["chat_template"] = (directory / "chat_template.jinja").read_text(encoding="utf-8")
+            config["chat_template"] = (directory / "chat_template.jinja").read_text(
+                encoding="utf-8"
+            )
         generation_config = _read_json(directory / "generation_config.json")
         try:
             return cls(content, config, generation_config)
@@ -52,11 +57,14 @@ class Tokenizer:
         except Exception as error:  # the library raises bare Exception
             raise CheckpointError(f"{path} is not a valid tokenizer.", detail=str(error)) from error
 
-    def encode(self, text: str, *, add_special_tokens: bool = True, parse_special: bool = True) -> list[int]:
+    def encode(
+        self, text: str, *, add_special_tokens: bool = True, parse_special: bool = True
+    ) -> list[int]:
         """Token ids of `text`.
 
-        `add_special_tokens` puts bos before it where the model wants one; `parse_special` turns text such as
-        `<|im_end|>` into that token, without it such text is spelled out like any other.
+        `add_special_tokens` puts bos before it where the model wants one; `parse_special` turns
+        text such as `<|im_end|>` into that token, without it such text is spelled out like any
+        other.
         """
         backend = self._backend if parse_special else self._plain_backend
         ids: list[int] = backend.encode(
@@ -67,19 +75,23 @@ class Tokenizer:
     def encode_chat(self, rendered: str) -> list[int]:
         """Token ids of a rendered chat template, with bos exactly once where the model wants it.
 
-        Special tokens are parsed everywhere, as transformers does by default: once rendered, a template's own
-        `<|im_end|>` and one that a user typed are the same text. The person at the keyboard is the owner of
-        the model, so this is a way to write prompts and not a breach.
+        Special tokens are parsed everywhere, as transformers does by default: once rendered, a
+        template's own `<|im_end|>` and one that a user typed are the same text. The person at the
+        keyboard is the owner of the model, so this is a way to write prompts and not a breach.
         """
         ids = self.encode(rendered, add_special_tokens=False)
-        missing = self._config.get("template_adds_bos") is False and self._config.get("add_bos_token")
+        missing = self._config.get("template_adds_bos") is False and self._config.get(
+            "add_bos_token"
+        )
         if missing and self.bos_token_id is not None and ids[:1] != [self.bos_token_id]:
             ids.insert(0, self.bos_token_id)
         return ids
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = True) -> str:
-        """The text of `ids`; bytes that are no UTF-8 become U+FFFD, ids beyond the vocabulary nothing."""
-        pieces = [self.token_bytes(i) for i in ids if not (skip_special_tokens and self.is_special(i))]
+        """The text of `ids`; bytes that are no UTF-8 become U+FFFD, unknown ids nothing."""
+        pieces = [
+            self.token_bytes(i) for i in ids if not (skip_special_tokens and self.is_special(i))
+        ]
         return self.strip_prefix(b"".join(pieces)).decode("utf-8", errors="replace")
 
     def token_bytes(self, token_id: int) -> bytes:
@@ -96,13 +108,13 @@ class Tokenizer:
 
     @cached_property
     def chat_template(self) -> ChatTemplate | None:
-        """The model's own template, None when it has none. Raises `UnsupportedError` when it has errors."""
+        """The model's template, None without one. Raises `UnsupportedError` for a broken one."""
         template = self._config.get("chat_template")
         return ChatTemplate.from_config(template, self._special_tokens) if template else None
 
     @cached_property
     def _plain_backend(self) -> tokenizers.Tokenizer:
-        """A second tokenizer that spells special tokens out; the switch of the first is not thread-safe."""
+        """A second tokenizer that spells special tokens out: the switch is not thread-safe."""
         backend = tokenizers.Tokenizer.from_str(self._content)
         backend.encode_special_tokens = True
         return backend
@@ -114,14 +126,14 @@ class Tokenizer:
         return token_id
 
     def _collect_eos_ids(self, configured: object) -> tuple[int, ...]:
-        """generation_config.json's ids (one or a list), completed by the tokenizer's own eos token."""
+        """generation_config.json's ids (one or a list), and the tokenizer's own eos token."""
         listed = configured if isinstance(configured, list) else [configured]
         ids = [*listed, self._find_id("eos_token", None)]
         return tuple(dict.fromkeys(i for i in ids if isinstance(i, int)))
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """The object in `path`; empty where the file is absent. Raises `CheckpointError` when it is damaged."""
+    """The object in `path`, empty when absent. Raises `CheckpointError` when it is damaged."""
     if not path.is_file():
         return {}
     try:
@@ -134,14 +146,15 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _read_special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
-    """`bos_token` and its like; Hugging Face writes each as a text or as an object with `content`."""
+    """`bos_token` and its like; each is written as a text or as an object with `content`."""
     values = {name: config.get(name) for name in SPECIAL_TOKEN_NAMES}
     texts = {
-        name: value.get("content") if isinstance(value, dict) else value for name, value in values.items()
+        name: value.get("content") if isinstance(value, dict) else value
+        for name, value in values.items()
     }
     return {name: text for name, text in texts.items() if isinstance(text, str)}
 
 
 def _replace_lone_surrogates(text: str) -> str:
-    """Half of a UTF-16 pair (a JSON escape, a cut clipboard) has no UTF-8 form; it becomes U+FFFD."""
+    """Half of a UTF-16 pair (from a JSON escape) has no UTF-8 form; it becomes U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

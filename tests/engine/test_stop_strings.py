@@ -1,4 +1,4 @@
-"""Stop strings: nothing of a stop string is shown, and cutting the text into pieces changes nothing."""
+"""Nothing of a stop string is shown, however the text is cut into pieces."""
 
 from __future__ import annotations
 
@@ -28,12 +28,19 @@ _TEXTS = st.text(alphabet="ab\n你", max_size=12)
 
 
 @given(st.lists(st.text(alphabet="ab\n你", max_size=4), max_size=4), st.lists(_TEXTS, max_size=6))
-def test_any_cut_into_pieces_gives_what_the_definition_gives(stops: list[str], pieces: list[str]) -> None:
+def test_any_cut_into_pieces_gives_what_the_definition_gives(
+    stops: list[str], pieces: list[str]
+) -> None:
     assert _stream(stops, pieces) == _read_whole(stops, "".join(pieces))
 
 
-@given(st.lists(st.text(alphabet="ab", min_size=1, max_size=4), max_size=3), st.lists(_TEXTS, max_size=6))
-def test_text_is_shown_as_soon_as_it_cannot_begin_a_stop_string(stops: list[str], pieces: list[str]) -> None:
+@given(
+    st.lists(st.text(alphabet="ab", min_size=1, max_size=4), max_size=3),
+    st.lists(_TEXTS, max_size=6),
+)
+def test_text_is_shown_as_soon_as_it_cannot_begin_a_stop_string(
+    stops: list[str], pieces: list[str]
+) -> None:
     matcher = StopStringMatcher(stops)
     seen = shown = ""
     for piece in pieces:
@@ -45,7 +52,13 @@ def test_text_is_shown_as_soon_as_it_cannot_begin_a_stop_string(stops: list[str]
 
 def test_a_stop_string_spread_over_tokens_is_not_shown() -> None:
     matcher = StopStringMatcher(["\nUser:", "###"])
-    assert [matcher.add(piece) for piece in ("Hi", "!\n", "Us", "er", ": more")] == ["Hi", "!", "", "", ""]
+    assert [matcher.add(piece) for piece in ("Hi", "!\n", "Us", "er", ": more")] == [
+        "Hi",
+        "!",
+        "",
+        "",
+        "",
+    ]
     assert matcher.matched == "\nUser:"
     assert matcher.add("more") == ""
     assert matcher.flush() == ""
