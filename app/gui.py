@@ -1,0 +1,146 @@
+"""The composition root of the window.
+
+Start-up order, and why:
+1. Qt's Core, Gui and Widgets, settings and log: nothing slower is imported before the window shows.
+2. Theme, store, controllers, window; `show()`. The first paint comes within a second of the start
+   of the process.
+3. After the first paint, from the event loop: the library is listed, the last model is loaded (in
+   its worker process), pyqtgraph is imported on a thread, and what the command line asked for is
+   started.
+Shutdown is the way back: the window is closed and takes nothing new, conversions are cancelled and
+their worker ends, the engine's worker saves and ends, helper threads are waited for, and only then
+does the application quit.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication
+
+from app.chat.store import ChatStore
+from app.controllers.bridge import EventBridge
+from app.controllers.chat import ChatController
+from app.controllers.conversion import ConversionController
+from app.controllers.library import LibraryController
+from app.core.errors import AppError
+from app.core.events import ErrorInfo, Event, JobFailed
+from app.core.log import configure_logging
+from app.core.paths import chats_path, library_dir, log_path, resources_dir, settings_path
+from app.core.settings import SettingsStore
+from app.hub.starter import find_starter
+from app.ui.main_window import Controllers, MainWindow
+from app.ui.theme import Theme, ThemeMode
+from app.ui.widgets.banner import BannerTone
+
+_log = logging.getLogger(__name__)
+
+
+class ErrorHook(QObject):
+    """Logs exceptions that nobody caught, in any thread or slot, and hands them to the window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__()
+        self._window = window
+        self._bridge = EventBridge(self)
+        self._bridge.received.connect(self._on_received)
+
+    def install(self) -> None:
+        """From now on nothing is lost."""
+        sys.excepthook = self._on_exception
+        threading.excepthook = self._on_thread_exception
+
+    def _on_thread_exception(self, args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:
+            self._on_exception(args.exc_type, args.exc_value, args.exc_traceback)
+
+    def _on_exception(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            QApplication.quit()
+            return
+        _log.error("Uncaught exception", exc_info=(kind, error, trace))
+        self._bridge.post(JobFailed(_describe(error)))
+
+    def _on_received(self, event: Event) -> None:
+        if isinstance(event, JobFailed):
+            self._window.show_error(event.error)
+
+
+class Program:
+    """Everything that lives as long as the window, in the order of its making."""
+
+    def __init__(self, app: QApplication) -> None:
+        self.settings = SettingsStore(settings_path())
+        self.theme = Theme(app, ThemeMode(self.settings.values.theme))
+        self.store = ChatStore.open(chats_path())
+        self.controllers = Controllers(
+            conversion=ConversionController(library_dir()),
+            chat=ChatController(self.store),
+            library=LibraryController(library_dir()),
+        )
+        self.window = MainWindow(
+            self.controllers, self.settings, self.theme, starter=find_starter()
+        )
+        self._show_notes()
+
+    def start(self, source: Path | None) -> None:
+        """What may be slow; called by the event loop after the first paint."""
+        self.controllers.library.refresh()
+        self.window.chat_page.start()
+        last_model = self.settings.values.last_model
+        if last_model and Path(last_model).is_dir():
+            self.window.load_model(Path(last_model))
+        if source is not None:
+            self.window.convert([source])
+
+    def shutdown(self) -> None:
+        """The way back; waits for every thread and process."""
+        self.controllers.conversion.shutdown()
+        self.controllers.chat.shutdown()
+        self.controllers.library.shutdown()
+        self.window.chat_page.shutdown()
+
+    def _show_notes(self) -> None:
+        notes = [*self.settings.notes, *([self.store.notice] if self.store.notice else [])]
+        for note in notes:
+            self.window.show_message(note, note, BannerTone.WARNING)
+
+
+def create_application() -> QApplication:
+    """The one QApplication, named and with its icon."""
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(app, QApplication)
+    app.setApplicationName("DeepInfer")
+    app.setApplicationDisplayName("DeepInfer")
+    app.setDesktopFileName("deepinfer")
+    app.setWindowIcon(QIcon(str(resources_dir() / "icons" / "app.svg")))
+    return app
+
+
+def main(path: Path | None = None) -> int:
+    """Opens the window, converting `path` when given; returns the exit code when it was closed."""
+    configure_logging(log_path())
+    app = create_application()
+    program = Program(app)
+    ErrorHook(program.window).install()
+    program.window.show()
+    QTimer.singleShot(0, lambda: program.start(path))
+    code = app.exec()
+    program.shutdown()
+    return code
+
+
+def _describe(error: BaseException) -> ErrorInfo:
+    if isinstance(error, AppError):
+        return ErrorInfo.from_exception(error)
+    return ErrorInfo(
+        "InternalError", "Something went wrong inside the program; it goes on running.", repr(error)
+    )

@@ -1,0 +1,51 @@
+"""One sentence for the user and, below it, the details to copy into a report."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.ui.theme import mono_font, set_role
+from app.ui.widgets.copy_button import CopyButton
+
+
+class DetailsDialog(QDialog):
+    """Deletes itself when closed."""
+
+    def __init__(self, message: str, detail: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Details"))
+        self.resize(560, 320)
+        sentence = QLabel(message)
+        sentence.setWordWrap(True)
+        sentence.setTextFormat(Qt.TextFormat.PlainText)
+        text = QPlainTextEdit(detail)
+        text.setReadOnly(True)
+        text.setFont(mono_font())
+        text.setAccessibleName(self.tr("Details"))
+        set_role(text, "kind", "field")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 20, 20, 16)
+        layout.setSpacing(12)
+        layout.addWidget(sentence)
+        layout.addWidget(text, 1)
+        layout.addLayout(self._create_buttons(f"{message}\n\n{detail}"))
+
+    def _create_buttons(self, report: str) -> QHBoxLayout:
+        close = QPushButton(self.tr("Close"))
+        close.setDefault(True)
+        close.clicked.connect(self.accept)
+        row = QHBoxLayout()
+        row.addWidget(CopyButton(lambda: report, self.tr("Copy message and details")))
+        row.addStretch()
+        row.addWidget(close)
+        return row

@@ -1,0 +1,69 @@
+"""Numbers as people read them: sizes in the units of the command line. No Qt."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def format_bytes(num_bytes: float) -> str:
+    """`88.6 MiB`: three digits at most, no decimals for bytes."""
+    size = float(num_bytes)
+    for unit in _UNITS:
+        if abs(size) < 999.5 or unit == _UNITS[-1]:
+            break
+        size /= 1024
+    digits = 0 if unit == "B" or abs(size) >= 99.95 else 1
+    return f"{size:.{digits}f} {unit}"
+
+
+def format_rate(bytes_per_s: float) -> str:
+    """`212 MiB/s`."""
+    return f"{format_bytes(bytes_per_s)}/s"
+
+
+def format_duration(seconds: float) -> str:
+    """`0.8 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def format_count(count: int) -> str:
+    """`8,192`."""
+    return f"{count:,}"
+
+
+def format_parameters(count: int) -> str:
+    """`135 M`, `7.6 B`: parameters in the field's own unit."""
+    if count >= 1e9:
+        return f"{count / 1e9:.1f} B"
+    return f"{count / 1e6:.0f} M"
+
+
+def format_error(rel_err: float) -> str:
+    """A relative error: `0` only for exactly none, else two significant digits in percent."""
+    return "0" if rel_err == 0 else f"{rel_err * 100:.2g} %"
+
+
+def format_moment(moment: datetime, now: datetime) -> str:
+    """`14:05` today, `Mon 14:05` this week, else the date; both in local time."""
+    age = now.date() - moment.date()
+    if age < timedelta(days=1):
+        return moment.strftime("%H:%M")
+    if age < timedelta(days=7):
+        return moment.strftime("%a %H:%M")
+    return moment.strftime("%Y-%m-%d")
+
+
+def estimate_remaining_s(done: float, total: float, elapsed_s: float) -> float | None:
+    """Seconds left at the average speed so far; None before there is a speed to go by."""
+    if done <= 0 or elapsed_s < 0.5:
+        return None
+    return max(0.0, (total - done) * elapsed_s / done)

@@ -1,0 +1,207 @@
+"""The window's shell: navigation, drops anywhere, shortcuts and messages. Pages do the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, Signal
+from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+
+from app.controllers.chat import ChatController
+from app.controllers.conversion import ConversionController
+from app.controllers.library import LibraryController
+from app.core.events import ErrorInfo
+from app.core.settings import SettingsStore
+from app.ui.dialogs.source_dialog import SourceDialog
+from app.ui.pages.chat_page import ChatPage
+from app.ui.pages.convert_page import ConvertPage
+from app.ui.theme import Theme, ThemeMode
+from app.ui.widgets.banner import Banner, BannerStack, BannerTone
+from app.ui.widgets.drop_overlay import DropOverlay
+from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
+
+
+@dataclass(frozen=True, slots=True)
+class Controllers:
+    """What the window commands and listens to."""
+
+    conversion: ConversionController
+    chat: ChatController
+    library: LibraryController
+
+
+class MainWindow(QMainWindow):
+    """Signals:
+    closing: the window was closed; the application is about to shut down.
+    """
+
+    closing = Signal()
+
+    def __init__(
+        self,
+        controllers: Controllers,
+        settings: SettingsStore,
+        theme: Theme,
+        *,
+        starter: Path | None,
+    ) -> None:
+        super().__init__()
+        self._controllers = controllers
+        self._settings = settings
+        self._theme = theme
+        self._starter = starter
+        self.chat_page = ChatPage(controllers.chat, settings, has_starter=starter is not None)
+        self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
+        self.banners = BannerStack()
+        self._pages = QStackedWidget()
+        self._rail = NavigationRail(
+            [
+                NavigationItem("chat", self.tr("Chat"), "Ctrl+1"),
+                NavigationItem("convert", self.tr("Convert"), "Ctrl+2"),
+            ],
+            theme.mode,
+        )
+        self._build()
+        self._overlay = DropOverlay(self)
+        self._overlay.paths_dropped.connect(self.convert)
+        self._connect()
+        self._create_shortcuts()
+        self._restore_geometry()
+
+    # --- commands ------------------------------------------------------------------------------
+
+    def show_page(self, page: QWidget) -> None:
+        """Brings a page to the front."""
+        self._pages.setCurrentWidget(page)
+        self._rail.select(self._pages.currentIndex())
+        page.setFocus()
+
+    def convert(self, sources: Sequence[Path]) -> None:
+        """Starts (or queues) conversions and shows them."""
+        self.show_page(self.convert_page)
+        self._controllers.conversion.enqueue(sources)
+
+    def chat_with(self, model_dir: Path) -> None:
+        """Opens a new conversation with a checkpoint."""
+        self.show_page(self.chat_page)
+        self.chat_page.new_conversation()
+        self.load_model(model_dir)
+
+    def load_model(self, model_dir: Path) -> None:
+        """Loads a checkpoint and remembers it for the next start."""
+        values = self._settings.update(last_model=str(model_dir))
+        max_model_len = values.max_model_len or None
+        self._controllers.chat.load_model(
+            model_dir, device=values.device, max_model_len=max_model_len
+        )
+
+    def show_message(self, key: str, text: str, tone: BannerTone, detail: str = "") -> None:
+        """Shows a sentence above every page until it is dismissed."""
+        self.banners.show_banner(key, Banner(text, tone, detail=detail))
+
+    def show_error(self, error: ErrorInfo) -> None:
+        """Shows an error that belongs to no page."""
+        self.show_message(error.message, error.message, BannerTone.DANGER, error.detail)
+
+    def pick_files(self) -> None:
+        """Asks for files to convert."""
+        self._pick(wants_folder=False)
+
+    def pick_folder(self) -> None:
+        """Asks for a folder to convert."""
+        self._pick(wants_folder=True)
+
+    def convert_starter(self) -> None:
+        """Converts the starter model."""
+        if self._starter is not None:
+            self.convert([self._starter])
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        geometry = self.saveGeometry().toBase64().data()
+        self._settings.update(window_geometry=bytes(geometry).decode("ascii"))
+        super().closeEvent(event)
+        self.closing.emit()
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    def _on_page_requested(self, position: int) -> None:
+        self.show_page(self._pages.widget(position))
+
+    def _on_theme_requested(self, mode: ThemeMode) -> None:
+        self._theme.set_mode(mode)
+        self._settings.update(theme=mode.value)
+
+    def _on_conversion_finished(self) -> None:
+        self._controllers.library.refresh()
+
+    def _pick(self, *, wants_folder: bool) -> None:
+        dialog = SourceDialog(wants_folder=wants_folder, parent=self)
+        dialog.paths_chosen.connect(self.convert)
+        dialog.open()
+
+    def _restore_geometry(self) -> None:
+        self.resize(1320, 860)
+        if saved := self._settings.values.window_geometry:
+            self.restoreGeometry(QByteArray.fromBase64(saved.encode("ascii", "replace")))
+
+    def _build(self) -> None:
+        self.setWindowTitle("DeepInfer")
+        self.setMinimumSize(720, 520)
+        for page in (self.chat_page, self.convert_page):
+            self._pages.addWidget(page)
+        body = QVBoxLayout()
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(0)
+        body.addWidget(self.banners)
+        body.addWidget(self._pages, 1)
+        content = QWidget()
+        row = QHBoxLayout(content)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self._rail)
+        row.addLayout(body, 1)
+        self.setCentralWidget(content)
+        self.show_page(self.chat_page)
+
+    def _connect(self) -> None:
+        self._rail.page_requested.connect(self._on_page_requested)
+        self._rail.theme_requested.connect(self._on_theme_requested)
+        self.convert_page.file_requested.connect(self.pick_files)
+        self.convert_page.folder_requested.connect(self.pick_folder)
+        self.convert_page.starter_requested.connect(self.convert_starter)
+        self.convert_page.chat_requested.connect(self.chat_with)
+        self.chat_page.pick_requested.connect(self.pick_files)
+        self.chat_page.starter_requested.connect(self.convert_starter)
+        self.chat_page.model_requested.connect(self.load_model)
+        self._controllers.library.entries_changed.connect(self.chat_page.set_entries)
+        self._controllers.library.failed.connect(self.show_error)
+        self._controllers.conversion.finished.connect(self._on_conversion_finished)
+
+    def _create_shortcuts(self) -> None:
+        chat = self.chat_page
+        everywhere: dict[str, Callable[[], object]] = {
+            "Ctrl+O": self.pick_files,
+            "Ctrl+1": lambda: self.show_page(chat),
+            "Ctrl+2": lambda: self.show_page(self.convert_page),
+            "Ctrl+B": chat.toggle_conversations,
+            "Ctrl+Shift+B": chat.toggle_panel,
+            "Ctrl+R": chat.regenerate,
+            "Esc": chat.stop_reply,
+        }
+        on_chat = {
+            "Ctrl+N": chat.new_conversation,
+            "Ctrl+L": chat.show_model_menu,
+            "Ctrl+F": chat.focus_search,
+        }
+        for keys, slot in everywhere.items():
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        for keys, slot in on_chat.items():
+            QShortcut(QKeySequence(keys), self).activated.connect(partial(self._do_on_chat, slot))
+
+    def _do_on_chat(self, slot: Callable[[], object]) -> None:
+        self.show_page(self.chat_page)
+        slot()

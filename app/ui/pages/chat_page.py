@@ -1,0 +1,372 @@
+"""The Chat page: binds the chat controller to the conversations, the transcript and the panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.chat.transcript import Conversation, SamplingSettings, Turn
+from app.controllers.chat import ChatController, ChatState
+from app.core.events import ErrorInfo, LoadedModel, MemorySampled, PrefillProgressed
+from app.core.settings import SettingsStore
+from app.hub.library import LibraryEntry
+from app.ui.widgets.banner import Banner, BannerStack, BannerTone
+from app.ui.widgets.chat_top_bar import ChatTopBar
+from app.ui.widgets.composer import Composer
+from app.ui.widgets.conversation_panel import ConversationPanel
+from app.ui.widgets.empty_chat import EmptyChat
+from app.ui.widgets.side_panel import SidePanel
+from app.ui.widgets.transcript_view import TranscriptView
+
+_COMPOSER_WIDTH = 780
+# A window that becomes narrower than this folds a side column; one that becomes wider unfolds it.
+_PANEL_WIDTH = 1060
+_CONVERSATIONS_WIDTH = 760
+
+
+class ChatPage(QWidget):
+    """Shows the state that the controller tells; keeps none of its own but what is on screen.
+
+    Signals:
+        pick_requested: choose a model file to convert.
+        starter_requested: convert the starter model.
+        model_requested(Path): load this checkpoint.
+    """
+
+    pick_requested = Signal()
+    starter_requested = Signal()
+    model_requested = Signal(object)
+
+    def __init__(
+        self,
+        controller: ChatController,
+        settings: SettingsStore,
+        *,
+        has_starter: bool,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("page")
+        self._controller = controller
+        self._settings = settings
+        self._has_starter = has_starter
+        self._entries: tuple[LibraryEntry, ...] = ()
+        self.conversations = ConversationPanel()
+        self.top_bar = ChatTopBar()
+        self.banners = BannerStack()
+        self.transcript = TranscriptView()
+        self.empty = EmptyChat()
+        self.composer = Composer()
+        self.panel = SidePanel()
+        self._stack = QStackedWidget()
+        self.setFocusProxy(self.composer)
+        self._build()
+        self._connect_widgets()
+        self._connect_controller()
+        self._on_state_changed(controller.state)
+
+    # --- commands ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """What waits for the first paint: the list, an empty conversation, the plots."""
+        self.new_conversation()
+        self._on_conversations_changed()
+        self.panel.live.start()
+
+    def shutdown(self) -> None:
+        """Waits for what runs in the background."""
+        self.panel.live.shutdown()
+
+    def new_conversation(self) -> None:
+        """Opens an empty conversation with the defaults of the settings."""
+        self.panel.sampling.flush()
+        values = self._settings.values
+        sampling = SamplingSettings(
+            temperature=values.temperature,
+            top_k=values.top_k,
+            top_p=values.top_p,
+            min_p=values.min_p,
+            repetition_penalty=values.repetition_penalty,
+            max_tokens=values.max_tokens or None,
+        )
+        self._controller.new_conversation(system_prompt=values.system_prompt, sampling=sampling)
+        self.composer.setFocus()
+
+    def stop_reply(self) -> None:
+        """Stops the running reply, if there is one."""
+        if self._controller.state is ChatState.GENERATING:
+            self._controller.stop()
+
+    def regenerate(self) -> None:
+        """Asks for another last reply."""
+        self.panel.sampling.flush()
+        self._controller.regenerate()
+
+    def show_model_menu(self) -> None:
+        """Opens the model picker."""
+        self.top_bar.picker.showMenu()
+
+    def focus_search(self) -> None:
+        """Brings the search of the conversation list to the fore."""
+        self.top_bar.conversations_button.setChecked(True)
+        self.conversations.search_field.setFocus()
+
+    def set_entries(self, entries: Sequence[LibraryEntry]) -> None:
+        """What the library holds now."""
+        self._entries = tuple(entries)
+        self.top_bar.picker.set_entries(entries)
+        self._update_empty()
+
+    def toggle_conversations(self) -> None:
+        """Shows or hides the left column."""
+        self.top_bar.conversations_button.toggle()
+
+    def toggle_panel(self) -> None:
+        """Shows or hides the right column."""
+        self.top_bar.panel_button.toggle()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        width, before = event.size().width(), event.oldSize().width()
+        for button, least in (
+            (self.top_bar.panel_button, _PANEL_WIDTH),
+            (self.top_bar.conversations_button, _CONVERSATIONS_WIDTH),
+        ):
+            if (width < least) != (0 <= before < least):
+                button.setChecked(width >= least)
+
+    # --- the controller's signals ----------------------------------------------------------------
+
+    def _on_state_changed(self, state: ChatState) -> None:
+        self.top_bar.set_state(state, self._controller.model)
+        self.composer.set_state(
+            can_send=state is ChatState.READY,
+            is_running=state is ChatState.GENERATING,
+            placeholder=self._placeholder(state),
+        )
+        if state in (ChatState.LOADING, ChatState.READY):
+            self.banners.remove("worker")
+        self._update_empty()
+
+    def _on_model_loaded(self, model: LoadedModel) -> None:
+        self.banners.remove("failed")
+        self._on_state_changed(self._controller.state)
+        if not model.has_chat_template:
+            text = self.tr("{name} has no chat template: it continues text rather than answering.")
+            self.banners.show_banner(
+                "template", Banner(text.format(name=model.name), BannerTone.WARNING)
+            )
+        else:
+            self.banners.remove("template")
+        if self.isVisible():
+            self.composer.setFocus()
+
+    def _on_conversations_changed(self) -> None:
+        rows = self._controller.conversations(self.conversations.query)
+        self.conversations.show_conversations(rows, self._open_id)
+
+    def _on_conversation_opened(self, conversation: Conversation) -> None:
+        self.transcript.show_turns(conversation.turns)
+        if self._controller.replying_conversation_id == conversation.conversation_id:
+            self.transcript.begin_reply(self._model_name, self._controller.reply_text)
+        self.panel.sampling.show_settings(conversation.system_prompt, conversation.sampling)
+        self.conversations.select(conversation.conversation_id)
+        self._update_empty()
+
+    def _on_turn_added(self, conversation_id: str, turn: Turn) -> None:
+        if conversation_id == self._open_id:
+            self.transcript.add_turn(turn)
+            self._update_empty()
+
+    def _on_turn_removed(self, conversation_id: str, turn_id: int) -> None:
+        if conversation_id == self._open_id:
+            self.transcript.remove_turn(turn_id)
+
+    def _on_reply_started(self, conversation_id: str) -> None:
+        if conversation_id == self._open_id:
+            self.transcript.begin_reply(self._model_name)
+            self._update_empty()
+
+    def _on_prefill_progressed(self, progress: PrefillProgressed) -> None:
+        if self._controller.replying_conversation_id == self._open_id:
+            self.transcript.show_prefill(progress)
+
+    def _on_text_appended(self, conversation_id: str, text: str) -> None:
+        if conversation_id == self._open_id:
+            self.transcript.append_text(text)
+
+    def _on_reply_finished(self, conversation_id: str, turn: Turn) -> None:
+        if conversation_id == self._open_id:
+            self.transcript.finish_reply(turn)
+
+    def _on_reply_failed(self, conversation_id: str, error: ErrorInfo) -> None:
+        if conversation_id == self._open_id:
+            self.transcript.drop_reply()
+        self._show_error(error)
+
+    def _on_worker_died(self, sentence: str) -> None:
+        self._show_restart(sentence, BannerTone.DANGER)
+
+    def _on_worker_unresponsive(self, silent_s: float) -> None:
+        text = self.tr("The engine has not answered for {n} seconds.").format(n=round(silent_s))
+        self._show_restart(text, BannerTone.WARNING)
+
+    def _on_worker_recovered(self) -> None:
+        self.banners.remove("worker")
+
+    def _on_memory_sampled(self, sample: MemorySampled) -> None:
+        self.panel.live.add_memory(sample)
+
+    # --- the widgets' signals --------------------------------------------------------------------
+
+    def _on_submitted(self, text: str) -> None:
+        self.panel.sampling.flush()
+        self._controller.send(text)
+        self.composer.clear()
+
+    def _on_open_requested(self, conversation_id: str) -> None:
+        self.panel.sampling.flush()
+        self._controller.open_conversation(conversation_id)
+
+    def _on_defaults_requested(self) -> None:
+        sampling = self.panel.sampling.sampling
+        self._settings.update(
+            system_prompt=self.panel.sampling.system_prompt,
+            temperature=sampling.temperature,
+            top_k=sampling.top_k,
+            top_p=sampling.top_p,
+            min_p=sampling.min_p,
+            repetition_penalty=sampling.repetition_penalty,
+            max_tokens=sampling.max_tokens or 0,
+        )
+
+    def _on_delete_requested(self, conversation_id: str) -> None:
+        self._controller.delete_conversation(conversation_id)
+        banner = Banner(self.tr("The conversation was deleted."), action=self.tr("Undo"))
+        banner.action_requested.connect(lambda: self._on_undo_requested(conversation_id))
+        self.banners.show_banner("deleted", banner)
+
+    def _on_undo_requested(self, conversation_id: str) -> None:
+        self.banners.remove("deleted")
+        self._controller.restore_conversation(conversation_id)
+
+    def _on_restart_requested(self) -> None:
+        self.banners.remove("worker")
+        self._controller.restart()
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    @property
+    def _open_id(self) -> str:
+        return self._controller.conversation.conversation_id
+
+    @property
+    def _model_name(self) -> str:
+        model = self._controller.model
+        return model.name if model else ""
+
+    def _placeholder(self, state: ChatState) -> str:
+        texts = {
+            ChatState.LOADING: self.tr("The model is loading; write already"),
+            ChatState.READY: self.tr("Message {name}").format(name=self._model_name),
+            ChatState.GENERATING: self.tr("Write the next message meanwhile"),
+            ChatState.DOWN: self.tr("The engine has stopped; restart it above"),
+        }
+        return texts.get(state, self.tr("Choose a model first (Ctrl+L)"))
+
+    def _show_error(self, error: ErrorInfo) -> None:
+        self.banners.show_banner(
+            "failed", Banner(error.message, BannerTone.DANGER, detail=error.detail)
+        )
+
+    def _show_restart(self, text: str, tone: BannerTone) -> None:
+        banner = Banner(text, tone, action=self.tr("Restart"))
+        banner.action_requested.connect(self._on_restart_requested)
+        self.banners.show_banner("worker", banner)
+
+    def _update_empty(self) -> None:
+        is_empty = not self.transcript.cards
+        self._stack.setCurrentWidget(self.empty if is_empty else self.transcript)
+        if not is_empty:
+            return
+        state = self._controller.state
+        if state is ChatState.LOADING:
+            self.empty.show_loading(self.tr("the model"))
+        elif state in (ChatState.READY, ChatState.GENERATING):
+            self.empty.show_ready(self._model_name)
+        elif self._entries:
+            self.empty.show_choose_model(self._entries)
+        else:
+            self.empty.show_first_run(has_starter=self._has_starter)
+
+    def _build(self) -> None:
+        self.conversations.setFixedWidth(256)
+        centre = QVBoxLayout()
+        centre.setContentsMargins(0, 0, 0, 0)
+        centre.setSpacing(0)
+        centre.addWidget(self.top_bar)
+        centre.addWidget(self.banners)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.transcript)
+        centre.addWidget(self._stack, 1)
+        centre.addLayout(self._create_composer_row())
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.conversations)
+        row.addLayout(centre, 1)
+        row.addWidget(self.panel)
+
+    def _create_composer_row(self) -> QHBoxLayout:
+        self.composer.setMaximumWidth(_COMPOSER_WIDTH)
+        row = QHBoxLayout()
+        row.setContentsMargins(24, 4, 24, 16)
+        row.addStretch(1)
+        row.addWidget(self.composer, 1000)
+        row.addStretch(1)
+        return row
+
+    def _connect_widgets(self) -> None:
+        self.composer.submitted.connect(self._on_submitted)
+        self.composer.stop_requested.connect(self.stop_reply)
+        self.transcript.regenerate_requested.connect(self.regenerate)
+        self.top_bar.conversations_toggled.connect(self.conversations.setVisible)
+        self.top_bar.panel_toggled.connect(self.panel.setVisible)
+        self.top_bar.picker.model_requested.connect(self.model_requested)
+        self.top_bar.picker.convert_requested.connect(self.pick_requested)
+        self.top_bar.picker.unload_requested.connect(self._controller.unload_model)
+        self.empty.pick_requested.connect(self.pick_requested)
+        self.empty.starter_requested.connect(self.starter_requested)
+        self.empty.model_requested.connect(self.model_requested)
+        self.empty.suggestion_chosen.connect(self.composer.set_text)
+        self.panel.sampling.sampling_changed.connect(self._controller.set_sampling)
+        self.panel.sampling.system_prompt_changed.connect(self._controller.set_system_prompt)
+        self.panel.sampling.defaults_requested.connect(self._on_defaults_requested)
+        self.conversations.new_requested.connect(self.new_conversation)
+        self.conversations.open_requested.connect(self._on_open_requested)
+        self.conversations.rename_requested.connect(self._controller.rename_conversation)
+        self.conversations.delete_requested.connect(self._on_delete_requested)
+        self.conversations.search_changed.connect(lambda _query: self._on_conversations_changed())
+
+    def _connect_controller(self) -> None:
+        controller = self._controller
+        controller.state_changed.connect(self._on_state_changed)
+        controller.model_loaded.connect(self._on_model_loaded)
+        controller.conversations_changed.connect(self._on_conversations_changed)
+        controller.conversation_opened.connect(self._on_conversation_opened)
+        controller.turn_added.connect(self._on_turn_added)
+        controller.turn_removed.connect(self._on_turn_removed)
+        controller.reply_started.connect(self._on_reply_started)
+        controller.prefill_progressed.connect(self._on_prefill_progressed)
+        controller.text_appended.connect(self._on_text_appended)
+        controller.tokens_per_second.connect(self.panel.live.add_rate)
+        controller.reply_finished.connect(self._on_reply_finished)
+        controller.reply_failed.connect(self._on_reply_failed)
+        controller.memory_sampled.connect(self._on_memory_sampled)
+        controller.failed.connect(self._show_error)
+        controller.worker_died.connect(self._on_worker_died)
+        controller.worker_unresponsive.connect(self._on_worker_unresponsive)
+        controller.worker_recovered.connect(self._on_worker_recovered)

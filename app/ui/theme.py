@@ -1,0 +1,269 @@
+"""The look in one place: colour tokens of both themes, the palette and style sheet made of them.
+
+Widgets name a role (`kind`, `tone`, `card` properties) and never a colour; painted widgets take
+`current_tokens()`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.core.paths import resources_dir
+
+
+class ThemeMode(StrEnum):
+    """What the user chose; `SYSTEM` follows the desktop while the program runs."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """One theme's colours by purpose, as `#rrggbb`."""
+
+    is_dark: bool
+    window: str
+    rail: str
+    surface: str
+    sunken: str
+    hover: str
+    border: str
+    control_border: str
+    text: str
+    muted: str
+    accent: str
+    accent_hover: str
+    on_accent: str
+    accent_soft: str
+    success: str
+    success_soft: str
+    warning: str
+    warning_soft: str
+    danger: str
+    danger_soft: str
+    plot_weights: str
+    plot_kv: str
+    plot_workspace: str
+    plot_rest: str
+    code_name: str
+
+
+LIGHT = Tokens(
+    is_dark=False,
+    window="#f6f7f9",
+    rail="#eceef3",
+    surface="#ffffff",
+    sunken="#f0f2f6",
+    hover="#e6e9f0",
+    border="#dfe3ea",
+    control_border="#858e9e",
+    text="#1a1e26",
+    muted="#586172",
+    accent="#4250d0",
+    accent_hover="#3541b5",
+    on_accent="#ffffff",
+    accent_soft="#e7e9fc",
+    success="#14703f",
+    success_soft="#e0f4e8",
+    warning="#875400",
+    warning_soft="#fdf1d8",
+    danger="#b3261e",
+    danger_soft="#fce8e6",
+    plot_weights="#4250d0",
+    plot_kv="#1f9d8f",
+    plot_workspace="#d08a1d",
+    plot_rest="#8a93a5",
+    code_name="#0b6961",
+)
+
+DARK = Tokens(
+    is_dark=True,
+    window="#15171c",
+    rail="#101216",
+    surface="#1d2027",
+    sunken="#252932",
+    hover="#2d323d",
+    border="#30353f",
+    control_border="#737d8f",
+    text="#e8ebf1",
+    muted="#a2abbb",
+    accent="#95a2ff",
+    accent_hover="#acb6ff",
+    on_accent="#11142b",
+    accent_soft="#2a2f52",
+    success="#5fd39b",
+    success_soft="#173527",
+    warning="#ecb34c",
+    warning_soft="#3a2d12",
+    danger="#ff8f87",
+    danger_soft="#43201e",
+    plot_weights="#95a2ff",
+    plot_kv="#4fc9ba",
+    plot_workspace="#ecb34c",
+    plot_rest="#7d8799",
+    code_name="#4fc9ba",
+)
+
+# Latin first, then each platform's Chinese face: Qt takes the first family that has the character.
+UI_FAMILIES = (
+    "Segoe UI Variable Text",
+    "Segoe UI",
+    "Inter",
+    "Noto Sans",
+    "DejaVu Sans",
+    "Microsoft YaHei UI",
+    "PingFang SC",
+    "Noto Sans CJK SC",
+    "WenQuanYi Micro Hei",
+)
+MONO_FAMILIES = (
+    "Cascadia Mono",
+    "Consolas",
+    "JetBrains Mono",
+    "DejaVu Sans Mono",
+    "Noto Sans Mono",
+    "Noto Sans Mono CJK SC",
+    "monospace",
+)
+
+_BASE_POINT_SIZE = 10.5
+
+
+def ui_font(scale: float = 1.0, *, bold: bool = False) -> QFont:
+    """The interface's face at `scale` times the base size."""
+    font = QFont()
+    font.setFamilies(list(UI_FAMILIES))
+    font.setPointSizeF(_BASE_POINT_SIZE * scale)
+    font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
+    return font
+
+
+def mono_font(scale: float = 0.95) -> QFont:
+    """The face of code."""
+    font = QFont()
+    font.setFamilies(list(MONO_FAMILIES))
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    font.setPointSizeF(_BASE_POINT_SIZE * scale)
+    return font
+
+
+def current_tokens() -> Tokens:
+    """The tokens of the theme that is applied: the palette is the only state."""
+    return (
+        DARK if QApplication.palette().color(QPalette.ColorRole.Window).lightness() < 128 else LIGHT
+    )
+
+
+def create_palette(tokens: Tokens) -> QPalette:
+    """The palette that native parts (menus, tool tips, selections, file dialogs) use."""
+    roles = {
+        QPalette.ColorRole.Window: tokens.window,
+        QPalette.ColorRole.WindowText: tokens.text,
+        QPalette.ColorRole.Base: tokens.surface,
+        QPalette.ColorRole.AlternateBase: tokens.sunken,
+        QPalette.ColorRole.Text: tokens.text,
+        QPalette.ColorRole.PlaceholderText: tokens.muted,
+        QPalette.ColorRole.Button: tokens.surface,
+        QPalette.ColorRole.ButtonText: tokens.text,
+        QPalette.ColorRole.ToolTipBase: tokens.sunken,
+        QPalette.ColorRole.ToolTipText: tokens.text,
+        QPalette.ColorRole.Highlight: tokens.accent,
+        QPalette.ColorRole.HighlightedText: tokens.on_accent,
+        QPalette.ColorRole.Link: tokens.accent,
+        QPalette.ColorRole.LinkVisited: tokens.accent,
+        QPalette.ColorRole.Accent: tokens.accent,
+        QPalette.ColorRole.BrightText: tokens.danger,
+        QPalette.ColorRole.Mid: tokens.border,
+    }
+    palette = QPalette()
+    for role, colour in roles.items():
+        palette.setColor(role, QColor(colour))
+    for role in (
+        QPalette.ColorRole.WindowText,
+        QPalette.ColorRole.Text,
+        QPalette.ColorRole.ButtonText,
+    ):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(tokens.control_border))
+    return palette
+
+
+def create_style_sheet(tokens: Tokens) -> str:
+    """`resources/styles/app.qss` with every `@token` replaced."""
+    text = (resources_dir() / "styles" / "app.qss").read_text(encoding="utf-8")
+    for name, value in sorted(asdict(tokens).items(), key=lambda item: -len(item[0])):
+        text = text.replace(f"@{name}", str(value))
+    return text
+
+
+def system_is_dark() -> bool:
+    """What the desktop says right now."""
+    return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+
+
+class Theme:
+    """Applies the chosen mode to the application and follows the desktop when asked to."""
+
+    def __init__(self, app: QApplication, mode: ThemeMode) -> None:
+        self._app = app
+        self._mode = mode
+        self._applied: Tokens | None = None
+        app.setStyle("Fusion")
+        app.setFont(ui_font())
+        app.styleHints().colorSchemeChanged.connect(self._on_desktop_scheme_changed)
+        self.set_mode(mode)
+
+    @property
+    def mode(self) -> ThemeMode:
+        """What the user chose."""
+        return self._mode
+
+    def set_mode(self, mode: ThemeMode) -> None:
+        """Changes the look at once; the title bar follows where the platform can."""
+        self._mode = mode
+        schemes = {ThemeMode.LIGHT: Qt.ColorScheme.Light, ThemeMode.DARK: Qt.ColorScheme.Dark}
+        self._app.styleHints().setColorScheme(schemes.get(mode, Qt.ColorScheme.Unknown))
+        self._apply()
+
+    def _on_desktop_scheme_changed(self) -> None:
+        if self._mode is ThemeMode.SYSTEM:
+            self._apply()
+
+    def _apply(self) -> None:
+        is_dark = (
+            system_is_dark() if self._mode is ThemeMode.SYSTEM else self._mode is ThemeMode.DARK
+        )
+        tokens = DARK if is_dark else LIGHT
+        if tokens is self._applied:
+            return
+        self._applied = tokens
+        self._app.setPalette(create_palette(tokens))
+        self._app.setStyleSheet(create_style_sheet(tokens))
+
+
+def set_role(widget: QWidget, name: str, value: str | bool) -> None:
+    """Sets a property that the style sheet selects on, and restyles the widget."""
+    if widget.property(name) == value:
+        return
+    widget.setProperty(name, value)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+    widget.updateGeometry()
+
+
+def contrast_ratio(first: str, second: str) -> float:
+    """WCAG 2.2's contrast ratio of two `#rrggbb` colours, 1 to 21."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

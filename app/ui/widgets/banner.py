@@ -1,0 +1,120 @@
+"""A message across the page: what happened, what to do about it, the details for a bug report."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.ui.dialogs.details_dialog import DetailsDialog
+from app.ui.icons import IconButton, IconLabel
+from app.ui.theme import set_role
+
+
+class BannerTone(StrEnum):
+    """How bad it is; the style sheet selects on the value."""
+
+    INFO = "info"
+    WARNING = "warning"
+    DANGER = "danger"
+
+
+_ICON_TONES = {
+    BannerTone.INFO: "accent",
+    BannerTone.WARNING: "warning",
+    BannerTone.DANGER: "danger",
+}
+
+
+class Banner(QFrame):
+    """Signals:
+    action_requested: the button with `action` on it.
+    closed: the user has read it.
+    """
+
+    action_requested = Signal()
+    closed = Signal()
+
+    def __init__(
+        self,
+        text: str,
+        tone: BannerTone = BannerTone.INFO,
+        *,
+        action: str = "",
+        detail: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        set_role(self, "banner", tone.value)
+        self._detail = detail
+        self.label = QLabel(text)
+        self.label.setWordWrap(True)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.setAccessibleName(text)
+        self.action_button = QPushButton(action)
+        self.action_button.setVisible(bool(action))
+        self._details_button = QPushButton(self.tr("Details"))
+        self._details_button.setVisible(bool(detail))
+        self._build(tone)
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.label.text()
+
+    def _on_details_clicked(self) -> None:
+        DetailsDialog(self.text, self._detail, self).open()
+
+    def _on_closed(self) -> None:
+        self.hide()
+        self.closed.emit()
+
+    def _build(self, tone: BannerTone) -> None:
+        set_role(self._details_button, "kind", "link")
+        close = IconButton("close", self.tr("Dismiss"), size=16)
+        close.clicked.connect(self._on_closed)
+        self.action_button.clicked.connect(self.action_requested)
+        self._details_button.clicked.connect(self._on_details_clicked)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(14, 8, 8, 8)
+        layout.setSpacing(12)
+        layout.addWidget(IconLabel("warning", size=20, tone=_ICON_TONES[tone]))
+        layout.addWidget(self.label, 1)
+        for widget in (self._details_button, self.action_button, close):
+            layout.addWidget(widget)
+
+
+class BannerStack(QWidget):
+    """The banners of one place, newest last; a message that is already shown is not repeated."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._banners: dict[str, Banner] = {}
+        self._rows = QVBoxLayout(self)
+        self._rows.setContentsMargins(16, 10, 16, 0)
+        self._rows.setSpacing(8)
+        self.hide()
+
+    @property
+    def banners(self) -> tuple[Banner, ...]:
+        """What is shown."""
+        return tuple(self._banners.values())
+
+    def show_banner(self, key: str, banner: Banner) -> None:
+        """Shows a banner in place of an older one with the same key."""
+        self.remove(key)
+        self._banners[key] = banner
+        banner.closed.connect(lambda: self.remove(key))
+        self._rows.addWidget(banner)
+        self.show()
+
+    def remove(self, key: str) -> None:
+        """Takes a banner away, if it is there."""
+        banner = self._banners.pop(key, None)
+        if banner is not None:
+            self._rows.removeWidget(banner)
+            banner.hide()
+            banner.deleteLater()
+        self.setVisible(bool(self._banners))

@@ -1,0 +1,80 @@
+"""Above the transcript: which model answers, where it runs, how much it can keep in mind."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from app.controllers.chat import ChatState
+from app.core.events import LoadedModel
+from app.ui.formats import format_count
+from app.ui.icons import IconButton
+from app.ui.widgets.card import create_chip
+from app.ui.widgets.model_picker import ModelPicker
+
+_CHIPS_WIDTH = 700
+
+
+class ChatTopBar(QFrame):
+    """Signals:
+    conversations_toggled(bool)
+    panel_toggled(bool)
+    """
+
+    conversations_toggled = Signal(bool)
+    panel_toggled = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("top_bar")
+        self.picker = ModelPicker()
+        self.conversations_button = IconButton("sidebar", self.tr("Show conversations (Ctrl+B)"))
+        self.panel_button = IconButton("panel", self.tr("Show settings and plots (Ctrl+Shift+B)"))
+        self._architecture = create_chip()
+        self._device = create_chip()
+        self._context = create_chip()
+        self._has_model = False
+        self._build()
+
+    def set_state(self, state: ChatState, model: LoadedModel | None) -> None:
+        """Shows the model in the engine."""
+        self.picker.set_state(state, model)
+        self._has_model = model is not None
+        self._update_chips()
+        if model is None:
+            return
+        self._architecture.setText(model.architecture)
+        self._device.setText(model.device.upper())
+        self._device.setToolTip(model.device_note)
+        context = self.tr("{n} tokens of context")
+        self._context.setText(context.format(n=format_count(model.max_model_len)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._update_chips()
+
+    def _update_chips(self) -> None:
+        """The context is shown always, the rest where there is room."""
+        has_room = self.width() >= _CHIPS_WIDTH
+        self._context.setVisible(self._has_model)
+        for chip in (self._architecture, self._device):
+            chip.setVisible(self._has_model and has_room)
+
+    def _build(self) -> None:
+        for button, toggled in (
+            (self.conversations_button, self.conversations_toggled),
+            (self.panel_button, self.panel_toggled),
+        ):
+            button.setCheckable(True)
+            button.setChecked(True)
+            button.toggled.connect(toggled)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 8, 12, 8)
+        row.setSpacing(8)
+        row.addWidget(self.conversations_button)
+        row.addWidget(self.picker)
+        for chip in (self._architecture, self._device, self._context):
+            row.addWidget(chip)
+        row.addStretch()
+        row.addWidget(self.panel_button)

@@ -1,0 +1,140 @@
+"""A code block: its language, a copy button and coloured, unwrapped code as tall as it is long."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QColor, QResizeEvent, QSyntaxHighlighter, QTextCharFormat, QWheelEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+
+from app.ui.highlight import Span, find_spans
+from app.ui.theme import current_tokens, mono_font, set_role, ui_font
+from app.ui.widgets.copy_button import CopyButton
+
+# Streaming code is coloured again only as long as that stays cheap; its end always colours it all.
+_STREAMING_BUDGET_S = 0.010
+
+
+class _SpanHighlighter(QSyntaxHighlighter):
+    """Paints spans that were found for the whole text."""
+
+    def __init__(self, edit: QPlainTextEdit) -> None:
+        super().__init__(edit.document())
+        self._by_line: dict[int, list[Span]] = {}
+
+    def set_spans(self, spans: list[Span]) -> None:
+        self._by_line = {}
+        for span in spans:
+            self._by_line.setdefault(span.line, []).append(span)
+        self.rehighlight()
+
+    def highlightBlock(self, text: str) -> None:
+        tokens = current_tokens()
+        for span in self._by_line.get(self.currentBlock().blockNumber(), ()):
+            style = QTextCharFormat()
+            style.setForeground(QColor(getattr(tokens, span.kind)))
+            self.setFormat(span.column, span.length, style)
+
+
+class _CodeEdit(QPlainTextEdit):
+    """Shows all lines at once; only wide code scrolls, sideways."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setAcceptDrops(False)
+        self.setUndoRedoEnabled(False)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setTabChangesFocus(True)
+        self.setFont(mono_font())
+        self.document().setDocumentMargin(2)
+        set_role(self, "code", True)
+
+    def fit(self) -> None:
+        """As tall as the lines, plus the scroll bar where it shows."""
+        bar = self.horizontalScrollBar()
+        bar_height = bar.sizeHint().height() if bar.maximum() > 0 else 0
+        lines = self.fontMetrics().lineSpacing() * self.blockCount()
+        self.setFixedHeight(lines + bar_height + 8)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.angleDelta().x() and not event.angleDelta().y():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+class CodeSegment(QFrame):
+    """One fenced block; `set_code` may be called at every repaint of a stream."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        set_role(self, "code", True)
+        self._code = ""
+        self._language = ""
+        self._last_cost_s = 0.0
+        self._label = QLabel(self)
+        self._label.setFont(ui_font(0.86))
+        set_role(self._label, "tone", "muted")
+        self._edit = _CodeEdit()
+        self._highlighter = _SpanHighlighter(self._edit)
+        self._build()
+
+    @property
+    def code(self) -> str:
+        """The code, as it is copied."""
+        return self._code
+
+    def set_code(self, code: str, language: str, *, is_closed: bool) -> None:
+        """Shows the code so far; the end of the block colours it for good."""
+        if code.startswith(self._code) and self._code:
+            self._append(code[len(self._code) :])
+        elif code != self._code:
+            self._edit.setPlainText(code)
+        self._code, self._language = code, language
+        self._label.setText(language or self.tr("text"))
+        self._edit.setAccessibleName(
+            self.tr("Code, {language}").format(language=self._label.text())
+        )
+        if is_closed or self._last_cost_s < _STREAMING_BUDGET_S:
+            self._colour()
+        self._edit.fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._highlighter.rehighlight()
+
+    def _append(self, text: str) -> None:
+        if text:
+            cursor = self._edit.textCursor()
+            cursor.movePosition(cursor.MoveOperation.End)
+            cursor.insertText(text)
+
+    def _colour(self) -> None:
+        started = time.perf_counter()
+        self._highlighter.set_spans(find_spans(self._code, self._language))
+        self._last_cost_s = time.perf_counter() - started
+
+    def _build(self) -> None:
+        copy = CopyButton(lambda: self._code, self.tr("Copy code"), size=16)
+        head = QHBoxLayout()
+        head.setContentsMargins(12, 4, 6, 0)
+        head.addWidget(self._label)
+        head.addStretch()
+        head.addWidget(copy)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 6)
+        layout.setSpacing(2)
+        layout.addLayout(head)
+        body = QHBoxLayout()
+        body.setContentsMargins(10, 0, 10, 0)
+        body.addWidget(self._edit)
+        layout.addLayout(body)

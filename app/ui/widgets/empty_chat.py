@@ -1,0 +1,145 @@
+"""What the Chat page shows instead of messages: always the next thing to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.hub.library import LibraryEntry
+from app.ui.formats import format_bytes
+from app.ui.icons import IconLabel
+from app.ui.theme import set_role, ui_font
+
+_MAX_ENTRIES = 5
+
+
+class EmptyChat(QWidget):
+    """One of four states; each `show_*` replaces the last one.
+
+    Signals:
+        pick_requested: choose a file to convert.
+        starter_requested: convert the starter model.
+        model_requested(Path): load a checkpoint of the library.
+        suggestion_chosen(str): put this into the composer.
+    """
+
+    pick_requested = Signal()
+    starter_requested = Signal()
+    model_requested = Signal(object)
+    suggestion_chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._slot = QVBoxLayout(self)
+        self._slot.setContentsMargins(24, 24, 24, 24)
+        self._content: QWidget | None = None
+
+    def show_first_run(self, *, has_starter: bool) -> None:
+        """No model on this machine yet."""
+        buttons = [
+            self._button(
+                self.tr("Choose a file…"), self.pick_requested.emit, primary=not has_starter
+            )
+        ]
+        if has_starter:
+            text = self.tr("Use the starter model")
+            buttons.insert(0, self._button(text, self.starter_requested.emit, primary=True))
+        hint = self.tr(
+            "Drop a .gguf file anywhere on this window. It is converted once, then it answers here."
+        )
+        if has_starter:
+            hint += "\n" + self.tr(
+                "No file at hand? SmolLM2 135M came with the program (93 MB, English)."
+            )
+        self._show("drop", self.tr("Bring a model"), hint, [_row(buttons)])
+
+    def show_choose_model(self, entries: Sequence[LibraryEntry]) -> None:
+        """Models are there, none is loaded."""
+        buttons = [
+            self._button(
+                f"{entry.name}    {format_bytes(entry.total_bytes)}",
+                partial(self.model_requested.emit, entry.path),
+                primary=position == 0,
+            )
+            for position, entry in enumerate(entries[:_MAX_ENTRIES])
+        ]
+        hint = self.tr("Choose the model to talk to, or drop another one on the window.")
+        self._show("chip", self.tr("Which model?"), hint, buttons)
+
+    def show_loading(self, name: str) -> None:
+        """A model is on its way."""
+        self._show("chip", self.tr("Loading {name}…").format(name=name), self.tr("A moment."), [])
+
+    def show_ready(self, name: str) -> None:
+        """A model waits for the first message."""
+        suggestions = (
+            self.tr("Explain why the sky is blue, in three sentences."),
+            self.tr("Write a Python function that reverses a string."),
+            self.tr("Give me five names for a small bakery."),
+        )
+        buttons = [
+            self._button(text, partial(self.suggestion_chosen.emit, text)) for text in suggestions
+        ]
+        hint = self.tr("Everything stays on this machine.")
+        self._show("chat", self.tr("{name} is ready").format(name=name), hint, buttons)
+
+    def _button(
+        self, text: str, slot: Callable[[], object], *, primary: bool = False
+    ) -> QPushButton:
+        button = QPushButton(text)
+        if primary:
+            set_role(button, "kind", "primary")
+        set_role(button, "size", "medium")
+        button.setCursor(Qt.CursorShape.PointingHandCursor)
+        button.clicked.connect(lambda _checked=False: slot())
+        return button
+
+    def _show(self, icon: str, title: str, hint: str, rows: Sequence[QWidget]) -> None:
+        if self._content is not None:
+            self._slot.removeWidget(self._content)
+            self._content.hide()
+            self._content.deleteLater()
+        self._content = _create_content(icon, title, hint, rows)
+        self._slot.addWidget(self._content, alignment=Qt.AlignmentFlag.AlignCenter)
+
+
+def _create_content(icon: str, title: str, hint: str, rows: Sequence[QWidget]) -> QWidget:
+    content = QWidget()
+    content.setFixedWidth(460)
+    layout = QVBoxLayout(content)
+    layout.setSpacing(12)
+    layout.addWidget(
+        IconLabel(icon, size=52, tone="accent"), alignment=Qt.AlignmentFlag.AlignHCenter
+    )
+    layout.addWidget(_centred(title, ui_font(1.6, bold=True)))
+    text = _centred(hint, ui_font(1.05))
+    set_role(text, "tone", "muted")
+    layout.addWidget(text)
+    layout.addSpacing(8)
+    for row in rows:
+        layout.addWidget(row)
+    return content
+
+
+def _centred(text: str, font: QFont) -> QLabel:
+    label = QLabel(text)
+    label.setFont(font)
+    label.setWordWrap(True)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    return label
+
+
+def _row(buttons: Sequence[QPushButton]) -> QWidget:
+    row = QWidget()
+    layout = QHBoxLayout(row)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.addStretch()
+    for button in buttons:
+        layout.addWidget(button)
+    layout.addStretch()
+    return row

@@ -1,0 +1,151 @@
+"""Memory by cause and tokens per second: numbers at once, plots as soon as pyqtgraph is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, QThread
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+
+from app.core.events import MemorySampled
+from app.ui.formats import format_bytes
+from app.ui.theme import current_tokens, set_role, ui_font
+
+if TYPE_CHECKING:
+    from app.ui.widgets.plots import MemoryPlot, RatePlot
+
+
+class _PlotImport(QThread):
+    """Imports pyqtgraph and NumPy (0.3 s) away from the GUI thread."""
+
+    def run(self) -> None:
+        import app.ui.widgets.plots  # noqa: F401
+
+
+class _Swatch(QWidget):
+    """A square in one of the plot's colours."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__()
+        self._token = token
+        self.setFixedSize(10, 10)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(getattr(current_tokens(), self._token)))
+        painter.drawRoundedRect(self.rect(), 3, 3)
+
+
+class LivePanel(QWidget):
+    """Takes samples from the start; `start` brings the plots."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._memory_plot: MemoryPlot | None = None
+        self._rate_plot: RatePlot | None = None
+        self._import = _PlotImport(self)
+        self._import.finished.connect(self._on_import_finished)
+        self._values = {name: QLabel("–") for name in ("weights", "kv", "workspace", "rest")}
+        self._total = QLabel(self.tr("No model loaded"))
+        self._rate = QLabel("–")
+        self._memory_slot = QVBoxLayout()
+        self._rate_slot = QVBoxLayout()
+        self._build()
+
+    def start(self) -> None:
+        """Loads the plots; call after the first paint."""
+        if not self._import.isRunning() and self._memory_plot is None:
+            self._import.start(QThread.Priority.LowPriority)
+
+    def shutdown(self) -> None:
+        """Waits for the import, which cannot be interrupted, before the application goes."""
+        self._import.wait()
+
+    def add_memory(self, sample: MemorySampled) -> None:
+        """One more sample of the engine's memory."""
+        known = sample.weights_bytes + sample.kv_bytes + sample.workspace_bytes
+        parts = (
+            sample.weights_bytes,
+            sample.kv_bytes,
+            sample.workspace_bytes,
+            max(0, sample.rss_bytes - known),
+        )
+        for label, size in zip(self._values.values(), parts, strict=True):
+            label.setText(format_bytes(size))
+        text = self.tr("{used} of {total}")
+        used, total = format_bytes(sample.rss_bytes), format_bytes(sample.total_bytes)
+        self._total.setText(text.format(used=used, total=total))
+        if self._memory_plot is not None and self.isVisible():
+            self._memory_plot.add(sample)
+
+    def add_rate(self, tok_s: float) -> None:
+        """One more measurement of the speed."""
+        self._rate.setText(self.tr("{rate} tok/s").format(rate=f"{tok_s:.1f}"))
+        if self._rate_plot is not None and self.isVisible():
+            self._rate_plot.add(tok_s)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            for plot in (self._memory_plot, self._rate_plot):
+                if plot is not None:
+                    plot.apply_theme()
+
+    def _on_import_finished(self) -> None:
+        from app.ui.widgets.plots import MemoryPlot, RatePlot
+
+        self._memory_plot = MemoryPlot(self.tr("Memory over time"))
+        self._rate_plot = RatePlot(self.tr("Tokens per second over time"))
+        self._memory_slot.addWidget(self._memory_plot)
+        self._rate_slot.addWidget(self._rate_plot)
+
+    def _build(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addLayout(_create_head(self.tr("Memory"), self._total))
+        layout.addLayout(self._memory_slot)
+        layout.addLayout(self._create_legend())
+        layout.addSpacing(8)
+        layout.addLayout(_create_head(self.tr("Speed"), self._rate))
+        layout.addLayout(self._rate_slot)
+
+    def _create_legend(self) -> QGridLayout:
+        names = (
+            (self.tr("Weights"), "plot_weights"),
+            (self.tr("KV cache"), "plot_kv"),
+            (self.tr("Workspace"), "plot_workspace"),
+            (self.tr("Rest"), "plot_rest"),
+        )
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(2)
+        for cell, ((name, token), value) in enumerate(
+            zip(names, self._values.values(), strict=True)
+        ):
+            row, column = divmod(cell, 2)
+            grid.addWidget(_Swatch(token), row, column * 3)
+            grid.addWidget(_small(QLabel(name)), row, column * 3 + 1)
+            grid.addWidget(_small(value), row, column * 3 + 2)
+        grid.setColumnStretch(2, 1)
+        grid.setColumnStretch(5, 1)
+        return grid
+
+
+def _small(label: QLabel) -> QLabel:
+    label.setFont(ui_font(0.84))
+    set_role(label, "tone", "muted")
+    return label
+
+
+def _create_head(title: str, value: QLabel) -> QGridLayout:
+    name = QLabel(title)
+    name.setFont(ui_font(1.0, bold=True))
+    row = QGridLayout()
+    row.addWidget(name, 0, 0)
+    row.addWidget(_small(value), 0, 1)
+    row.setColumnStretch(0, 1)
+    return row

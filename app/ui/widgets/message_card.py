@@ -1,0 +1,180 @@
+"""One turn of the transcript: a bubble for the user, Markdown with its statistics for a reply."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from app.chat.transcript import Turn, TurnStats
+from app.core.events import FinishReason, PrefillProgressed
+from app.ui.formats import format_count, format_duration
+from app.ui.icons import IconButton
+from app.ui.theme import set_role, ui_font
+from app.ui.widgets.copy_button import CopyButton
+from app.ui.widgets.markdown_view import MarkdownView
+from app.ui.widgets.text_segment import TextSegment
+
+_MIN_USER_MARGIN = 72
+
+
+class UserCard(QWidget):
+    """What the user said, as typed: never read as Markdown."""
+
+    def __init__(self, turn: Turn, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.turn_id = turn.turn_id
+        self._content = turn.content
+        self.setAccessibleName(self.tr("You"))
+        self._text = TextSegment()
+        self._text.setPlainText(turn.content)
+        self._text.setAccessibleName(self.tr("Your message"))
+        self._build()
+
+    @property
+    def text(self) -> str:
+        """The message."""
+        return self._content
+
+    def _build(self) -> None:
+        bubble = QFrame()
+        set_role(bubble, "card", "user")
+        bubble.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        inner = QVBoxLayout(bubble)
+        inner.setContentsMargins(16, 10, 16, 10)
+        inner.addWidget(self._text)
+        bubble.setMaximumWidth(self._preferred_width() + 2 * 16)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(_MIN_USER_MARGIN, 0, 0, 0)
+        copy = CopyButton(lambda: self._content, self.tr("Copy message"), size=16)
+        layout.addStretch(1)
+        layout.addWidget(copy, alignment=Qt.AlignmentFlag.AlignVCenter)
+        layout.addWidget(bubble, 1000)
+
+    def _preferred_width(self) -> int:
+        metrics = self._text.fontMetrics()
+        widest = max(
+            (metrics.horizontalAdvance(line) for line in self._content.split("\n")), default=0
+        )
+        return min(max(widest + 8, 24), 600)
+
+
+class ReplyCard(QWidget):
+    """A reply, streaming or finished.
+
+    Signals:
+        regenerate_requested: the user wants another one.
+    """
+
+    regenerate_requested = Signal()
+
+    def __init__(self, model_name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.turn_id: int | None = None
+        self.setAccessibleName(self.tr("Reply"))
+        self._name = QLabel(model_name)
+        self._waiting = QLabel(self.tr("Reading the prompt…"))
+        self.body = MarkdownView(self)
+        self._stats = QLabel()
+        self._copy = CopyButton(lambda: self.body.text, self.tr("Copy reply"), size=16)
+        self._regenerate = IconButton("regenerate", self.tr("Regenerate (Ctrl+R)"), size=16)
+        self._regenerate.clicked.connect(self.regenerate_requested)
+        self._build()
+
+    @property
+    def text(self) -> str:
+        """The reply's Markdown so far."""
+        return self.body.text
+
+    @property
+    def stats_text(self) -> str:
+        """The line below a finished reply."""
+        return self._stats.text()
+
+    def show_prefill(self, progress: PrefillProgressed) -> None:
+        """Counts the prompt's tokens while the first token is awaited."""
+        text = self.tr("Reading the prompt… {done} of {total} tokens")
+        counts = {
+            "done": format_count(progress.num_done),
+            "total": format_count(progress.num_prompt),
+        }
+        self._waiting.setText(text.format(**counts))
+
+    def append(self, text: str) -> None:
+        """More text."""
+        self._waiting.hide()
+        self.body.append(text)
+
+    def finish(self, turn: Turn) -> None:
+        """The reply as it was saved."""
+        self.turn_id = turn.turn_id
+        self._waiting.hide()
+        if self.body.text == turn.content:
+            self.body.finish()
+        else:
+            self.body.set_text(turn.content)
+        self._stats.setText(describe_reply(turn))
+        self._show_footer(True)
+
+    def set_can_regenerate(self, can: bool) -> None:
+        """Only the last reply can be made again."""
+        self._regenerate.setVisible(can)
+
+    def _show_footer(self, shown: bool) -> None:
+        for widget in (self._stats, self._copy):
+            widget.setVisible(shown)
+
+    def _build(self) -> None:
+        for label in (self._name, self._waiting, self._stats):
+            set_role(label, "tone", "muted")
+            label.setFont(ui_font(0.88))
+        self._name.setFont(ui_font(0.88, bold=True))
+        self._stats.setWordWrap(True)
+        footer = QHBoxLayout()
+        footer.setSpacing(2)
+        footer.addWidget(self._copy)
+        footer.addWidget(self._regenerate)
+        footer.addSpacing(6)
+        footer.addWidget(self._stats, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        for widget in (self._name, self._waiting, self.body):
+            layout.addWidget(widget)
+        layout.addLayout(footer)
+        self._show_footer(False)
+        self._regenerate.hide()
+
+
+def describe_reply(turn: Turn) -> str:
+    """`41 tok/s · first token 0.2 s · 96 tokens (prompt 40, 32 of them cached) · stopped`."""
+    parts = [] if turn.stats is None else _describe_stats(turn.stats)
+    if turn.is_interrupted:
+        parts.append(_tr("interrupted: the engine ended"))
+    elif turn.stats:
+        parts.append(_finish_label(turn.stats.finish_reason))
+    return "  ·  ".join(parts)
+
+
+def _describe_stats(stats: TurnStats) -> list[str]:
+    prompt = _tr("prompt {n}").format(n=format_count(stats.prompt_tokens))
+    if stats.cached_tokens:
+        prompt += ", " + _tr("{n} of them cached").format(n=format_count(stats.cached_tokens))
+    counts = _tr("{n} tokens").format(n=format_count(stats.completion_tokens))
+    return [
+        _tr("{rate} tok/s").format(rate=f"{stats.decode_tok_s:.1f}"),
+        _tr("first token {time}").format(time=format_duration(stats.ttft_s)),
+        f"{counts} ({prompt})",
+    ]
+
+
+def _finish_label(finish_reason: str) -> str:
+    labels = {
+        FinishReason.STOP: _tr("complete"),
+        FinishReason.LENGTH: _tr("ended at the length limit"),
+        FinishReason.CANCELLED: _tr("stopped by you"),
+    }
+    return labels.get(FinishReason(finish_reason), finish_reason)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("MessageCard", text)

@@ -1,0 +1,84 @@
+"""Which model answers: a button with the library as its menu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+
+from app.controllers.chat import ChatState
+from app.core.events import LoadedModel
+from app.hub.library import LibraryEntry
+from app.ui.formats import format_bytes
+from app.ui.icons import create_icon
+
+_BUSY = (ChatState.LOADING, ChatState.GENERATING, ChatState.UNLOADING)
+
+
+class ModelPicker(QToolButton):
+    """Signals:
+    model_requested(Path): the folder of a checkpoint.
+    unload_requested
+    convert_requested: the model is not in the library yet.
+    """
+
+    model_requested = Signal(object)
+    unload_requested = Signal()
+    convert_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entries: tuple[LibraryEntry, ...] = ()
+        self._state = ChatState.UNLOADED
+        self._model: LoadedModel | None = None
+        self.setProperty("kind", "picker")
+        self.setToolTip(self.tr("Load a model (Ctrl+L)"))
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self.setMenu(QMenu(self))
+        self.menu().aboutToShow.connect(self._fill_menu)
+        self._update()
+
+    def set_entries(self, entries: Sequence[LibraryEntry]) -> None:
+        """What the library holds."""
+        self._entries = tuple(entries)
+
+    def set_state(self, state: ChatState, model: LoadedModel | None) -> None:
+        """What the engine is doing, and with which model."""
+        self._state, self._model = state, model
+        self._update()
+
+    def _update(self) -> None:
+        texts = {
+            ChatState.LOADING: self.tr("Loading…"),
+            ChatState.UNLOADING: self.tr("Unloading…"),
+            ChatState.DOWN: self.tr("Engine stopped"),
+        }
+        name = self._model.name if self._model else self.tr("Choose a model")
+        text = texts.get(self._state, name)
+        self.setText(f"{text}  ▾")
+        self.setAccessibleName(self.tr("Model: {name}").format(name=text))
+
+    def _fill_menu(self) -> None:
+        menu = self.menu()
+        menu.clear()
+        for entry in self._entries:
+            self._add_entry(menu, entry)
+        if not self._entries:
+            menu.addAction(self.tr("The library is empty")).setEnabled(False)
+        menu.addSeparator()
+        menu.addAction(
+            create_icon("convert"), self.tr("Convert another model…"), self.convert_requested.emit
+        )
+        if self._model is not None and self._state is ChatState.READY:
+            menu.addAction(self.tr("Unload and free its memory"), self.unload_requested.emit)
+
+    def _add_entry(self, menu: QMenu, entry: LibraryEntry) -> None:
+        is_loaded = self._model is not None and Path(self._model.model_dir) == entry.path
+        text = f"{entry.name}    {format_bytes(entry.total_bytes)}"
+        action = menu.addAction(text, lambda: self.model_requested.emit(entry.path))
+        action.setCheckable(True)
+        action.setChecked(is_loaded)
+        action.setEnabled(self._state not in _BUSY)

@@ -1,0 +1,96 @@
+"""The pages of the program, and the theme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QButtonGroup, QFrame, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from app.ui.icons import IconButton, render_icon
+from app.ui.theme import ThemeMode
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationItem:
+    """One page: its icon, its name, and the shortcut that the tool tip tells."""
+
+    icon: str
+    label: str
+    shortcut: str
+
+
+class NavigationRail(QFrame):
+    """Signals:
+    page_requested(int): the position of the page in the list given.
+    theme_requested(ThemeMode)
+    """
+
+    page_requested = Signal(int)
+    theme_requested = Signal(object)
+
+    def __init__(
+        self, items: Sequence[NavigationItem], mode: ThemeMode, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("navigation_rail")
+        self.setFixedWidth(84)
+        self._group = QButtonGroup(self)
+        self._group.idClicked.connect(self.page_requested)
+        self.theme_button = IconButton("theme", self.tr("Theme"))
+        self.theme_button.setMenu(self._create_theme_menu(mode))
+        self.theme_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._build(items)
+
+    def select(self, position: int) -> None:
+        """Marks the page that is shown."""
+        self._group.button(position).setChecked(True)
+
+    def button(self, position: int) -> QToolButton:
+        """The button of one page."""
+        return self._group.button(position)  # type: ignore[return-value]
+
+    def _build(self, items: Sequence[NavigationItem]) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 14, 8, 12)
+        layout.setSpacing(8)
+        logo = QLabel()
+        logo.setPixmap(render_icon("app", "", 36))
+        layout.addWidget(logo, alignment=Qt.AlignmentFlag.AlignHCenter)
+        layout.addSpacing(10)
+        for position, item in enumerate(items):
+            button = self._create_button(item)
+            self._group.addButton(button, position)
+            layout.addWidget(button)
+        layout.addStretch()
+        layout.addWidget(self.theme_button, alignment=Qt.AlignmentFlag.AlignHCenter)
+
+    def _create_button(self, item: NavigationItem) -> QToolButton:
+        button = IconButton(item.icon, f"{item.label} ({item.shortcut})", size=22)
+        button.setText(item.label)
+        button.setAccessibleName(item.label)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        button.setIconSize(QSize(22, 22))
+        button.setCheckable(True)
+        button.setFixedWidth(68)
+        button.set_kind("nav")
+        return button
+
+    def _create_theme_menu(self, mode: ThemeMode) -> QMenu:
+        labels = {
+            ThemeMode.SYSTEM: self.tr("Follow the system"),
+            ThemeMode.LIGHT: self.tr("Light"),
+            ThemeMode.DARK: self.tr("Dark"),
+        }
+        menu = QMenu(self)
+        group = QActionGroup(menu)
+        for choice, label in labels.items():
+            action = menu.addAction(label)
+            action.setCheckable(True)
+            action.setChecked(choice is mode)
+            action.setData(choice)
+            group.addAction(action)
+        group.triggered.connect(lambda action: self.theme_requested.emit(ThemeMode(action.data())))
+        return menu

@@ -1,0 +1,76 @@
+"""A calm table: whole rows, no grid, as tall as its rows or scrolling beyond a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QSortFilterProxyModel, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from app.ui.item_models.row_model import SORT_ROLE, Column, RowModel
+
+
+class RowTable(QTableView):
+    """Sortable by a click on a title when `is_sortable`; shows at most `max_rows` rows at once."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        accessible_name: str,
+        *,
+        max_rows: int = 12,
+        is_sortable: bool = False,
+        is_first_wide: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._max_rows = max_rows
+        self._rows = RowModel(columns, self)
+        proxy = QSortFilterProxyModel(self)
+        proxy.setSourceModel(self._rows)
+        proxy.setSortRole(SORT_ROLE)
+        self.setModel(proxy)
+        self.setAccessibleName(accessible_name)
+        self.setSortingEnabled(is_sortable)
+        if is_sortable:
+            self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        self._setup_view()
+        if is_first_wide:
+            self._widen_first_column()
+
+    def set_rows(self, rows: Sequence[Any]) -> None:
+        """Shows rows and fits the height to them."""
+        self._rows.set_rows(rows)
+        self._fit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.verticalScrollBar().maximum() > 0:
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    def _fit(self) -> None:
+        num_rows = min(self._rows.rowCount(), self._max_rows)
+        heights = sum(self.rowHeight(row) for row in range(num_rows))
+        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + heights + 8)
+
+    def _widen_first_column(self) -> None:
+        head = self.horizontalHeader()
+        head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+
+    def _setup_view(self) -> None:
+        self.setShowGrid(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTabKeyNavigation(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(34)
+        head = self.horizontalHeader()
+        head.setHighlightSections(False)
+        head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        head.setAccessibleName(self.tr("Columns"))

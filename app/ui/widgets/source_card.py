@@ -1,0 +1,67 @@
+"""What was dropped: its name, and what it was recognised as."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from app.controllers.conversion import ConversionJob
+from app.core.events import ConversionPlan
+from app.ui.formats import format_bytes, format_parameters
+from app.ui.theme import set_role, ui_font
+from app.ui.widgets.card import Card, clear_layout, create_chip
+
+
+class SourceCard(Card):
+    """Named at once, described as soon as the plan is there."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._name = QLabel()
+        self._name.setFont(ui_font(1.3, bold=True))
+        self._name.setWordWrap(True)
+        self._name.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._chips = QHBoxLayout()
+        self._chips.setSpacing(8)
+        self._place = QLabel()
+        self._place.setWordWrap(True)
+        self._place.setTextFormat(Qt.TextFormat.PlainText)
+        self._notes = QLabel()
+        self._notes.setWordWrap(True)
+        for label in (self._place, self._notes):
+            set_role(label, "tone", "muted")
+        self.rows.addWidget(self._name)
+        self.rows.addLayout(self._chips)
+        self.rows.addWidget(self._place)
+        self.rows.addWidget(self._notes)
+
+    def show_job(self, job: ConversionJob) -> None:
+        """A source that has not been looked into yet."""
+        self._name.setText(job.source.name)
+        self._place.setText(str(job.source.parent))
+        self._notes.hide()
+        self._set_chips([])
+
+    def show_plan(self, plan: ConversionPlan) -> None:
+        """What the source is."""
+        self._name.setText(plan.name)
+        sizes = self.tr("{before} → {after}")
+        before, after = format_bytes(plan.source_bytes), format_bytes(plan.output_bytes)
+        self._set_chips(
+            [
+                plan.format.upper(),
+                plan.architecture,
+                self.tr("{n} parameters").format(n=format_parameters(plan.num_parameters)),
+                self.tr("{n} layers").format(n=plan.num_layers),
+                sizes.format(before=before, after=after),
+            ]
+        )
+        self._place.setText(self.tr("into {folder}").format(folder=plan.output))
+        self._notes.setText("\n".join(plan.notes))
+        self._notes.setVisible(bool(plan.notes))
+
+    def _set_chips(self, texts: list[str]) -> None:
+        clear_layout(self._chips)
+        for text in texts:
+            self._chips.addWidget(create_chip(text))
+        self._chips.addStretch()

@@ -1,0 +1,193 @@
+"""The conversation: turns in a centred column that follows the newest text until one scrolls up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from app.chat.transcript import Turn
+from app.core.events import PrefillProgressed
+from app.ui.icons import IconButton
+from app.ui.theme import set_role
+from app.ui.widgets.message_card import ReplyCard, UserCard
+
+_COLUMN_WIDTH = 780
+_PAGE_TURNS = 30  # a card costs about 2 ms to build: more at once would be felt
+_FOLLOW_SLACK_PX = 32
+
+Card = UserCard | ReplyCard
+
+
+class TranscriptView(QScrollArea):
+    """Shows turns; knows nothing of where they come from.
+
+    Signals:
+        regenerate_requested: another last reply is wanted.
+    """
+
+    regenerate_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cards: list[Card] = []
+        self._earlier: list[Turn] = []
+        self._reply: ReplyCard | None = None
+        self._is_following = True
+        self._column = QVBoxLayout()
+        self._show_earlier = QPushButton(self.tr("Show earlier messages"))
+        self._to_end = IconButton("chevron_down", self.tr("Jump to the end"), self, size=22)
+        self._build()
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """What is shown, from the top."""
+        return tuple(self._cards)
+
+    def show_turns(self, turns: Sequence[Turn]) -> None:
+        """Shows a whole conversation, its end first."""
+        self._clear()
+        cut = max(0, len(turns) - _PAGE_TURNS)
+        self._earlier = list(turns[:cut])
+        for turn in turns[cut:]:
+            self._add_card(self._create_card(turn))
+        self._show_earlier.setVisible(bool(self._earlier))
+        self._update_regenerate()
+        self._follow()
+
+    def add_turn(self, turn: Turn) -> None:
+        """Adds the newest turn and shows it."""
+        self._add_card(self._create_card(turn))
+        self._update_regenerate()
+        self._follow()
+
+    def remove_turn(self, turn_id: int) -> None:
+        """Takes one turn away."""
+        for card in [card for card in self._cards if card.turn_id == turn_id]:
+            self._remove_card(card)
+        self._update_regenerate()
+
+    def begin_reply(self, model_name: str, text: str = "") -> None:
+        """An empty reply; `text` when it has been running already."""
+        self._reply = ReplyCard(model_name)
+        self._reply.regenerate_requested.connect(self.regenerate_requested)
+        self._add_card(self._reply)
+        if text:
+            self._reply.append(text)
+        self._update_regenerate()
+        self._follow()
+
+    def show_prefill(self, progress: PrefillProgressed) -> None:
+        """How far the running reply's prompt has been read."""
+        if self._reply is not None:
+            self._reply.show_prefill(progress)
+
+    def append_text(self, text: str) -> None:
+        """More of the running reply."""
+        if self._reply is not None:
+            self._reply.append(text)
+
+    def finish_reply(self, turn: Turn) -> None:
+        """The running reply has ended."""
+        if self._reply is None:
+            self._add_card(self._create_card(turn))
+        else:
+            self._reply.finish(turn)
+            self._reply = None
+        self._update_regenerate()
+
+    def drop_reply(self) -> None:
+        """The running reply failed before any text."""
+        if self._reply is not None:
+            self._remove_card(self._reply)
+            self._reply = None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        button = self._to_end
+        button.move((self.width() - button.width()) // 2, self.height() - button.height() - 10)
+
+    def _create_card(self, turn: Turn) -> Card:
+        if turn.role == "user":
+            return UserCard(turn)
+        card = ReplyCard(turn.model_name)
+        card.regenerate_requested.connect(self.regenerate_requested)
+        card.finish(turn)
+        return card
+
+    def _add_card(self, card: Card) -> None:
+        self._cards.append(card)
+        self._column.insertWidget(self._column.count() - 1, card)
+
+    def _remove_card(self, card: Card) -> None:
+        self._cards.remove(card)
+        self._column.removeWidget(card)
+        card.deleteLater()
+
+    def _clear(self) -> None:
+        for card in list(self._cards):
+            self._remove_card(card)
+        self._reply = None
+
+    def _update_regenerate(self) -> None:
+        for card in self._cards:
+            if isinstance(card, ReplyCard):
+                card.set_can_regenerate(card is self._cards[-1] and card is not self._reply)
+
+    def _on_show_earlier_clicked(self) -> None:
+        cut = max(0, len(self._earlier) - _PAGE_TURNS)
+        page, self._earlier = self._earlier[cut:], self._earlier[:cut]
+        for offset, turn in enumerate(page):
+            card = self._create_card(turn)
+            self._cards.insert(offset, card)
+            self._column.insertWidget(1 + offset, card)
+        self._show_earlier.setVisible(bool(self._earlier))
+        self._update_regenerate()
+
+    def _follow(self) -> None:
+        self._is_following = True
+        self._on_scroll_range_changed()
+
+    def _on_scroll_range_changed(self) -> None:
+        bar = self.verticalScrollBar()
+        if self._is_following:
+            bar.setValue(bar.maximum())
+        self._on_scrolled(bar.value())
+
+    def _on_scrolled(self, value: int) -> None:
+        far = value < self.verticalScrollBar().maximum() - _FOLLOW_SLACK_PX
+        self._is_following = not far
+        self._to_end.setVisible(far)
+
+    def _build(self) -> None:
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(self.tr("Conversation"))
+        set_role(self._show_earlier, "kind", "link")
+        self._show_earlier.clicked.connect(self._on_show_earlier_clicked)
+        self._to_end.set_kind("floating")
+        self._to_end.clicked.connect(self._follow)
+        self._to_end.hide()
+        self._column.setContentsMargins(24, 24, 24, 24)
+        self._column.setSpacing(22)
+        self._column.addWidget(self._show_earlier, alignment=Qt.AlignmentFlag.AlignHCenter)
+        self._column.addStretch()
+        self._show_earlier.hide()
+        self.setWidget(self._create_content())
+        self.verticalScrollBar().rangeChanged.connect(self._on_scroll_range_changed)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    def _create_content(self) -> QWidget:
+        column = QWidget()
+        column.setMaximumWidth(_COLUMN_WIDTH)
+        column.setLayout(self._column)
+        content = QWidget()
+        row = QHBoxLayout(content)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addStretch(1)
+        row.addWidget(column, 1000)
+        row.addStretch(1)
+        return content
