@@ -15,7 +15,8 @@ from app.spec.weights import num_parameters
 def plan_conversion(source: Source, output: Path, grid: str, group_size: int) -> ConversionPlan:
     """The plan, one group for each (source type, target).
 
-    Raises UnsupportedError for a configuration that no executor runs, UsageError for an unknown grid.
+    Raises UnsupportedError for a configuration that no executor runs, UsageError for an unknown
+    grid.
     """
     spec = create_spec(source.config)
     resolved = resolve_grid(_parse_grid(grid), source.is_quantized)

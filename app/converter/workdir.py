@@ -51,7 +51,7 @@ class WorkDir:
     def open(self, job: Job, *, resume: bool) -> dict[str, PartRecord]:
         """Makes the folder, or goes on with one of the same job; returns the parts that it records.
 
-        Raises UsageError when `resume` finds another job's parts, or when the folder holds something
+        Raises UsageError when `resume` finds another job's parts, or the folder holds something
         that is not ours.
         """
         if self.path.exists() and not self._is_ours():
@@ -103,7 +103,7 @@ class WorkDir:
     def _resume(self, job: Job) -> dict[str, PartRecord]:
         if _read_json(self.path / _JOB) != asdict(job):
             raise UsageError(
-                f"{self.path.name} belongs to a conversion of another source or with other options; "
+                f"{self.path.name} belongs to another source or other options; "
                 "repeat it without --resume to start again."
             )
         parts = {}

@@ -49,15 +49,12 @@ def config_from_gguf(
 ) -> dict[str, Any]:
     """The config.json of a GGUF source.
 
-    `shapes` are those of all tensors by GGUF name, `rope_freqs` the tensor `rope_freqs.weight` where
-    there is one (divisors of the rotary frequencies, [head_dim / 2]). Raises UnsupportedError for an
-    architecture, key or value that is not known, InvalidSourceError for one that is missing or
-    ill-typed.
+    `shapes` are those of all tensors by GGUF name, `rope_freqs` the tensor `rope_freqs.weight`
+    where there is one (divisors of the rotary frequencies, [head_dim / 2]). Raises
+    UnsupportedError for an architecture, key or value that is not known, InvalidSourceError for
+    one that is missing or ill-typed.
     """
-    name = str(metadata.get("general.architecture"))
-    check_kind(metadata, file)
-    if name not in ARCHITECTURES:
-        raise UnsupportedError(f"{file}: the architecture {name!r} is not supported.")
+    name = architecture_of(metadata, file)
     reader = GgufMetadata(metadata, name, file)
     config = _sizes(reader)
     config["vocab_size"] = _vocab_size(shapes, file)
@@ -69,24 +66,24 @@ def config_from_gguf(
     return config
 
 
-def check_kind(metadata: Mapping[str, Any], file: str) -> None:
-    """Refuses, by name, GGUF files that hold something other than a language model."""
-    kind, architecture = (
-        metadata.get("general.type", "model"),
-        str(metadata.get("general.architecture")),
-    )
+def architecture_of(metadata: Mapping[str, Any], file: str) -> str:
+    """`general.architecture`; refuses, by name, files that hold no language model we know."""
+    kind, name = metadata.get("general.type", "model"), metadata.get("general.architecture")
     if kind != "model":
-        raise UnsupportedError(
-            f"{file}: this GGUF holds {_article(str(kind))}, not a language model."
-        )
-    if architecture == "clip":
-        raise UnsupportedError(
-            f"{file}: this GGUF holds a vision projector (clip), not a language model."
-        )
-    if architecture in ("eagle3", "dflash") or architecture.endswith("_assistant"):
-        raise UnsupportedError(
-            f"{file}: this GGUF holds a draft model ({architecture}), not a language model."
-        )
+        raise _not_a_model(file, _article(str(kind)))
+    if not isinstance(name, str) or not name:
+        raise InvalidSourceError(f"{file}: the metadata has no general.architecture.")
+    if name == "clip":
+        raise _not_a_model(file, "a vision projector (clip)")
+    if name in ("eagle3", "dflash") or name.endswith("_assistant"):
+        raise _not_a_model(file, f"a draft model ({name})")
+    if name not in ARCHITECTURES:
+        raise UnsupportedError(f"{file}: the architecture {name!r} is not supported.")
+    return name
+
+
+def _not_a_model(file: str, what: str) -> UnsupportedError:
+    return UnsupportedError(f"{file}: this GGUF holds {what}, not a language model.")
 
 
 def _article(kind: str) -> str:

@@ -33,7 +33,7 @@ _LFS_START = b"version https://git-lfs"
 
 @dataclass(frozen=True, slots=True)
 class GgufTensor:
-    """One tensor's place: `shape` in NumPy's order, [out, in]; `offset` from the start of the file."""
+    """One tensor's place: `shape` in NumPy's order, `offset` from the start of the file."""
 
     name: str
     shape: tuple[int, ...]
@@ -51,14 +51,6 @@ class GgufHeader:
     metadata: dict[str, Any]
     tensors: tuple[GgufTensor, ...]
     file_bytes: int
-
-    @property
-    def architecture(self) -> str:
-        """`general.architecture`; InvalidSourceError where a file has none."""
-        name = self.metadata.get("general.architecture")
-        if not isinstance(name, str) or not name:
-            raise InvalidSourceError(f"{self.file}: the metadata has no general.architecture.")
-        return name
 
 
 def read_gguf_header_of(path: Path) -> GgufHeader:

@@ -42,7 +42,7 @@ def rope_parameters(
 
 
 def llama3_divisors(theta: float, head_dim: int, factor: float) -> npt.NDArray[np.float64]:
-    """What llama.cpp stores for rope type llama3: [head_dim / 2], from 1 (fast) to `factor` (slow)."""
+    """What llama.cpp stores for type llama3: [head_dim / 2], from 1 (fast) to `factor` (slow)."""
     frequencies = theta ** -(np.arange(0, head_dim, 2) / head_dim)
     turns = _LLAMA3["original_max_position_embeddings"] * frequencies / (2 * math.pi)
     low, high = _LLAMA3["low_freq_factor"], _LLAMA3["high_freq_factor"]

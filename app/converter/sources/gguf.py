@@ -34,7 +34,7 @@ from app.converter.sources.gguf_shards import StoredTensor, open_gguf_model
 from app.converter.sources.parts import group_parts
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.core.errors import UnsupportedError
-from app.spec.gguf_config import config_from_gguf
+from app.spec.gguf_config import architecture_of, config_from_gguf
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
 
@@ -55,12 +55,13 @@ class GgufSource(Source):
         model = open_gguf_model(path)
         self._model = model
         self.path, self.name, self.files = path, model.name, model.paths
+        architecture = architecture_of(model.metadata, model.file)
         shapes = {name: stored.shape for name, stored in model.tensors.items()}
         rope_freqs = _load_rope_freqs(model.tensors.get(_ROPE_FREQS))
         self.config = config_from_gguf(model.metadata, shapes, rope_freqs, file=model.file)
         self.spec = create_spec(self.config)
         names = map_names(self.spec, model.tensors, model.file)
-        self._parts = _create_parts(self.spec, names, row_order_of(model.architecture))
+        self._parts = _create_parts(self.spec, names, row_order_of(architecture))
         linears = [linear for part in self._parts for linear in part.linears]
         self.is_quantized = any(linear.is_quantized for linear in linears)
         self.source_bytes = sum(path.stat().st_size for path in model.paths)

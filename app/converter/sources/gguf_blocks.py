@@ -41,7 +41,7 @@ def _rows(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _split_nibbles(qs: Bytes, width: int) -> Bytes:
-    """Of every `width` bytes the low nibbles, then the high: [..., n] -> [..., n / width, 2, width]."""
+    """Low, then high nibbles of every `width` bytes: [..., n] -> [..., n / width, 2, width]."""
     grouped = qs.reshape(*qs.shape[:-1], -1, 1, width)
     return (grouped >> np.array([[0], [4]], np.uint8)) & np.uint8(15)
 
@@ -217,7 +217,7 @@ def _ternary(digits: Bytes, scales: npt.NDArray[np.float16]) -> Arrays:
 
 
 def _tq1_0(blocks: Bytes) -> Arrays:
-    """Five base-3 digits a byte (four in the last four), as the fraction byte / 256, first digit first."""
+    """Five base-3 digits a byte (the last four hold four), as the fraction byte / 256."""
     powers = np.array([1, 3, 9, 27, 81], np.uint8)[:, None]
     pieces = ((0, 32, 5), (32, 48, 5), (48, 52, 4))
     parts = [

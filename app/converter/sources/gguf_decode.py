@@ -71,7 +71,7 @@ def load_floats(rows: FileRows, ggml_type: GgmlType, tensor: str) -> npt.NDArray
 
 
 def _decode(raw: Bytes, ggml_type: GgmlType) -> npt.NDArray[np.float32]:
-    # As one long row: gguf takes a matrix 16 rows at a time, with the interpreter's lock in between.
+    # As one long row: gguf takes a matrix 16 rows at a time, in Python.
     with np.errstate(all="ignore"):  # what is not finite is refused by the caller
         decoded = gguf.quants.dequantize(
             raw.reshape(1, -1), GGMLQuantizationType(ggml_type.type_id)

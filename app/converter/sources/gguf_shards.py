@@ -36,7 +36,6 @@ class GgufModel:
     name: str
     file: str
     paths: tuple[Path, ...]
-    architecture: str
     metadata: dict[str, Any]
     tensors: dict[str, StoredTensor]
 
@@ -56,7 +55,6 @@ def open_gguf_model(path: Path) -> GgufModel:
         name=model_name(path),
         file=paths[0].name,
         paths=paths,
-        architecture=headers[0].architecture,
         metadata=headers[0].metadata,
         tensors=_merge_tensors(paths, headers),
     )
