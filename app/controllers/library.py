@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.threads import FunctionThread
 from app.core.events import ErrorInfo
-from app.hub.library import LibraryEntry, list_entries, remove
 
-Task = Callable[[], tuple[LibraryEntry, ...]]
+if TYPE_CHECKING:
+    from app.hub.library import LibraryEntry
+
+Task = Callable[[], "tuple[LibraryEntry, ...]"]
 
 
 class LibraryController(QObject):
@@ -35,16 +38,11 @@ class LibraryController(QObject):
 
     def refresh(self) -> None:
         """Reads the library again; answered by `entries_changed` or `failed`."""
-        self._add(lambda: list_entries(self._library_dir))
+        self._add(lambda: _list(self._library_dir))
 
     def remove(self, name: str) -> None:
         """Deletes one checkpoint from the disk; answered by `entries_changed` or `failed`."""
-
-        def remove_and_list() -> tuple[LibraryEntry, ...]:
-            remove(name, self._library_dir)
-            return list_entries(self._library_dir)
-
-        self._add(remove_and_list)
+        self._add(lambda: _remove_and_list(name, self._library_dir))
 
     def shutdown(self) -> None:
         """Waits for what runs; call once before the application quits."""
@@ -80,3 +78,19 @@ class LibraryController(QObject):
             self._thread = None
         if self._tasks:
             self._start_next()
+
+
+# Imported on the thread: NumPy comes with it, a third of a second before the first paint.
+
+
+def _list(library_dir: Path) -> tuple[LibraryEntry, ...]:
+    from app.hub.library import list_entries
+
+    return list_entries(library_dir)
+
+
+def _remove_and_list(name: str, library_dir: Path) -> tuple[LibraryEntry, ...]:
+    from app.hub.library import remove
+
+    remove(name, library_dir)
+    return _list(library_dir)

@@ -1,0 +1,122 @@
+"""An engine without a model, for the controller's tests: what it does is the user's message.
+
+`count N` streams N numbers, `forever` streams until cancelled, `fail` is refused, `break` fails
+after some text, `die` ends the process after some text, `echo` repeats the request's messages.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from pathlib import Path
+
+from app.core.errors import ContextLengthError, EngineError, InvalidSourceError
+from app.core.events import (
+    EngineState,
+    EngineStateChanged,
+    ErrorInfo,
+    FinishReason,
+    LoadedModel,
+    MemorySampled,
+    PrefillProgressed,
+    RequestFailed,
+    RequestFinished,
+    TokensGenerated,
+    Usage,
+)
+from app.engine.request import Request
+from app.workers.child import Listener
+from app.workers.commands import CancelRequest, Command, LoadModel, SubmitRequest, UnloadModel
+
+
+class FakeEngine:
+    def __init__(self, listener: Listener) -> None:
+        self._post = listener
+        self._cancelled: set[str] = set()
+        self._threads: list[threading.Thread] = []
+
+    def handle(self, command: Command) -> None:
+        match command:
+            case LoadModel():
+                self._load(command)
+            case UnloadModel():
+                self._post(EngineStateChanged(EngineState.UNLOADING))
+                self._post(EngineStateChanged(EngineState.UNLOADED))
+            case SubmitRequest():
+                self._threads.append(threading.Thread(target=self._reply, args=(command.request,)))
+                self._threads[-1].start()
+            case CancelRequest():
+                self._cancelled.add(command.request_id)
+
+    def close(self) -> None:
+        self._cancelled.add("all")
+        for thread in self._threads:
+            thread.join()
+        self._post(EngineStateChanged(EngineState.UNLOADED))
+
+    def _load(self, command: LoadModel) -> None:
+        self._post(EngineStateChanged(EngineState.LOADING))
+        if command.model_dir.name == "die":
+            os._exit(9)
+        if command.model_dir.name == "missing":
+            error = ErrorInfo.from_exception(InvalidSourceError("There is no such model."))
+            self._post(EngineStateChanged(EngineState.FAILED, error=error))
+            return
+        self._post(EngineStateChanged(EngineState.READY, create_model(command.model_dir)))
+        self._post(MemorySampled(1, 2, 3, 4, 5_000_000_000, 8_000_000_000))
+
+    def _reply(self, request: Request) -> None:
+        word, _, number = request.messages[-1].content.splitlines()[-1].partition(" ")
+        if word == "fail":
+            error = ErrorInfo.from_exception(ContextLengthError("The prompt is too long."))
+            self._post(RequestFailed(request.request_id, error))
+            return
+        self._post(PrefillProgressed(request.request_id, 5, 5, 0))
+        if word == "echo":
+            echo = "|".join(f"{message.role}:{message.content}" for message in request.messages)
+            self._post(TokensGenerated(request.request_id, (0,), echo))
+        elif word != "silence":
+            self._stream(request, word, int(number) if number else None)
+        self._finish(request, word)
+
+    def _stream(self, request: Request, word: str, limit: int | None) -> None:
+        for number in itertools.count() if limit is None else range(limit):
+            self._post(TokensGenerated(request.request_id, (number,), f"{number} "))
+            if {request.request_id, "all"} & self._cancelled:
+                return
+            time.sleep(0.002)
+            if word in ("die", "break") and number == 20:
+                return
+
+    def _finish(self, request: Request, word: str) -> None:
+        if word == "die":
+            os._exit(9)
+        if word == "break":
+            error = ErrorInfo.from_exception(EngineError("The executor failed."))
+            self._post(RequestFailed(request.request_id, error))
+            return
+        is_cancelled = request.request_id in self._cancelled
+        reason = FinishReason.CANCELLED if is_cancelled else FinishReason.STOP
+        usage = Usage(5, 1, 7, 0.25, 2.0)
+        self._post(RequestFinished(request.request_id, reason, usage))
+
+
+def create_model(model_dir: Path) -> LoadedModel:
+    return LoadedModel(
+        name=model_dir.name,
+        model_dir=model_dir,
+        architecture="LlamaForCausalLM",
+        device="cpu",
+        device_note="for tests",
+        max_model_len=4096,
+        weights_bytes=5_000_000_000,
+        kv_bytes_per_token=1,
+        load_s=0.0,
+        has_chat_template=True,
+    )
+
+
+def create_service(listener: Listener) -> FakeEngine:
+    return FakeEngine(listener)
