@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import jinja2
 
-from app.core.errors import UnsupportedError
+from app.core.errors import CheckpointError, UnsupportedError
 from app.engine.request import Message
 from app.engine.template_sandbox import BoundedEnvironment
 
@@ -35,18 +35,25 @@ class ChatTemplate:
 
     def __init__(self, sources: Mapping[str, str], special_tokens: Mapping[str, str]) -> None:
         """`special_tokens`: the texts of `bos_token` and its like, variables of the template."""
+        self._sources = dict(sources)
         self._special_tokens = dict(special_tokens)
         self._environment = _create_environment()
-        self._templates = {name: self._compile(source) for name, source in sources.items()}
+        self._compiled: dict[str, jinja2.Template] = {}
 
     @classmethod
-    def from_config(
-        cls, chat_template: str | Sequence[Mapping[str, str]], special_tokens: Mapping[str, str]
-    ) -> ChatTemplate:
-        """From tokenizer_config.json: one text, or a list of objects `name` and `template`."""
-        if isinstance(chat_template, str):
-            return cls({"default": chat_template}, special_tokens)
-        return cls({entry["name"]: entry["template"] for entry in chat_template}, special_tokens)
+    def from_config(cls, chat_template: object, special_tokens: Mapping[str, str]) -> ChatTemplate:
+        """From tokenizer_config.json: one text, or a list of objects `name` and `template`.
+
+        Raises `CheckpointError` for anything else.
+        """
+        named = {"default": chat_template}
+        if isinstance(chat_template, list):
+            entries = [entry for entry in chat_template if isinstance(entry, dict)]
+            named = {str(entry.get("name")): entry.get("template") for entry in entries}
+        sources = {name: text for name, text in named.items() if isinstance(text, str)}
+        if not sources or len(sources) < len(named):
+            raise CheckpointError("tokenizer_config.json is damaged: its chat template is no text.")
+        return cls(sources, special_tokens)
 
     def render(
         self,
@@ -56,7 +63,8 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, Any]] | None = None,
         **variables: Any,
     ) -> str:
-        """The prompt. Raises `UnsupportedError` with the template's own words when it refuses.
+        """The prompt. Raises `UnsupportedError` with the template's own words when it refuses,
+        or when it cannot be compiled.
 
         `variables` are those a template may read besides, for instance `enable_thinking`.
         """
@@ -73,11 +81,13 @@ class ChatTemplate:
 
     def _select(self, tools: Sequence[Mapping[str, Any]] | None) -> jinja2.Template:
         wanted = ("tool_use", "default") if tools else ("default",)
-        for name in wanted:
-            if name in self._templates:
-                return self._templates[name]
-        known = ", ".join(sorted(self._templates))
-        raise UnsupportedError(f"The model has no default chat template, only: {known}.")
+        name = next((name for name in wanted if name in self._sources), None)
+        if name is None:
+            known = ", ".join(sorted(self._sources))
+            raise UnsupportedError(f"The model has no default chat template, only: {known}.")
+        if name not in self._compiled:
+            self._compiled[name] = self._compile(self._sources[name])
+        return self._compiled[name]
 
     def _generate(self, template: jinja2.Template, scope: Mapping[str, Any]) -> str:
         self._environment.start_clock()

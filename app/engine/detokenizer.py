@@ -15,11 +15,18 @@ class Detokenizer:
     long the reply is.
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, skip_special_tokens: bool = True) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        *,
+        skip_special_tokens: bool = True,
+        continues_text: bool = False,
+    ) -> None:
+        """`continues_text`: the reply goes on where a raw prompt ends; its first space counts."""
         self._tokenizer = tokenizer
         self._skip_special_tokens = skip_special_tokens
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._at_start = True
+        self._at_start = not continues_text
 
     def add(self, token_id: int) -> str:
         """The text that became certain with this token; often one word, sometimes nothing."""

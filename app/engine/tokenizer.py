@@ -34,21 +34,15 @@ class Tokenizer:
         self._special_tokens = _read_special_tokens(config)
         self.bos_token_id = self._find_id("bos_token", generation_config.get("bos_token_id"))
         self.eos_token_ids = self._collect_eos_ids(generation_config.get("eos_token_id"))
-        self.vocab_size = self._backend.get_vocab_size(with_added_tokens=True)
+        self.vocab_size = 1 + max(self._backend.get_vocab().values(), default=-1)
 
     @classmethod
     def from_dir(cls, directory: Path) -> Tokenizer:
         """Reads a checkpoint's tokenizer. Raises `CheckpointError` naming the file at fault."""
         path = directory / "tokenizer.json"
-        try:
-            content = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CheckpointError(f"{path} cannot be read.", detail=str(error)) from error
+        content = _read_text(path)
         config = _read_json(directory / "tokenizer_config.json")
-        if (directory / "chat_template.jinja").is_file():
-            config["chat_template"] = (directory / "chat_template.jinja").read_text(
-                encoding="utf-8"
-            )
+        config["chat_template"] = _read_chat_template(directory, config.get("chat_template"))
         generation_config = _read_json(directory / "generation_config.json")
         try:
             return cls(content, config, generation_config)
@@ -108,7 +102,7 @@ class Tokenizer:
 
     @cached_property
     def chat_template(self) -> ChatTemplate | None:
-        """The model's template, None without one. Raises `UnsupportedError` for a broken one."""
+        """The model's own template, None when it has none; `CheckpointError` when it is no text."""
         template = self._config.get("chat_template")
         return ChatTemplate.from_config(template, self._special_tokens) if template else None
 
@@ -132,17 +126,32 @@ class Tokenizer:
         return tuple(dict.fromkeys(i for i in ids if isinstance(i, int)))
 
 
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{path} cannot be read.", detail=str(error)) from error
+
+
 def _read_json(path: Path) -> dict[str, Any]:
     """The object in `path`, empty when absent. Raises `CheckpointError` when it is damaged."""
     if not path.is_file():
         return {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        content = json.loads(_read_text(path))
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} is damaged.", detail=str(error)) from error
     if not isinstance(content, dict):
         raise CheckpointError(f"{path} is damaged: it holds no JSON object.")
     return content
+
+
+def _read_chat_template(directory: Path, configured: object) -> object:
+    """Hugging Face's places for a template: a file of its own, tokenizer_config.json, or JSON."""
+    path = directory / "chat_template.jinja"
+    if path.is_file():
+        return _read_text(path)
+    return configured or _read_json(directory / "chat_template.json").get("chat_template")
 
 
 def _read_special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
