@@ -54,6 +54,7 @@ def load_engine(
     try:
         spec = create_spec(checkpoint.config)
         tokenizer = Tokenizer.from_dir(model_dir)
+        has_chat_template = tokenizer.chat_template is not None
         plan = _plan(choice.device, checkpoint, spec, max_model_len, num_slots)
         executor = create_executor(choice.device, checkpoint, spec, plan.max_model_len, num_slots)
     except BaseException:
@@ -69,7 +70,7 @@ def load_engine(
         weights_bytes=executor.memory_use().weights_bytes,
         kv_bytes_per_token=plan.kv_bytes_per_token,
         load_s=time.monotonic() - started_s,
-        has_chat_template=tokenizer.chat_template is not None,
+        has_chat_template=has_chat_template,
     )
     return LoadedEngine(Engine(executor, tokenizer), executor, tokenizer, checkpoint, model)
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import psutil
 
+from app.checkpoint.layout import stored_bytes
+from app.checkpoint.schemes import QuantScheme, ScaleDtype, Scheme
 from app.core.errors import ResourceError, UsageError
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS
+from app.engine.executors.factory import executor_class
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeType
 from app.spec.weights import iter_linears, iter_vectors
@@ -18,7 +21,6 @@ RESERVE_BYTES = 512 << 20
 MIN_MODEL_LEN = 128
 _GRID_BITS = {"w4": 4, "w3": 3, "w8": 8}
 _GRID_GROUP = 128
-_SCALE_BYTES = 2
 _NORM_BYTES = 4
 
 
@@ -114,13 +116,14 @@ def fit_table(
     spec: ModelSpec,
     available_bytes: int,
     exact_weights_bytes: int | None = None,
-    kv_element_bytes: int = 4,
+    device: str = "auto",
 ) -> list[FitRow]:
     """One row per grid that the model could be converted to, from the spec alone.
 
     `exact_weights_bytes` is the size on the source's own grid as the conversion plan knows it;
     without it there is no such row. `max_context` is 0 where even the weights do not fit.
     """
+    kv_element_bytes = executor_class(device).kv_element_bytes
     sizes = {grid: _grid_weights_bytes(spec, bits) for grid, bits in _GRID_BITS.items()}
     if exact_weights_bytes is not None:
         sizes = {"exact": exact_weights_bytes, **sizes}
@@ -148,10 +151,9 @@ def _check_wanted(spec: ModelSpec, wanted_len: int) -> int:
 
 
 def _grid_weights_bytes(spec: ModelSpec, bits: int) -> int:
-    codes = sum(rows * -(-columns * bits // 8) for _, (rows, columns) in iter_linears(spec))
-    scales = sum(rows * -(-columns // _GRID_GROUP) for _, (rows, columns) in iter_linears(spec))
-    norms = sum(size for _, (size,) in iter_vectors(spec))
-    return codes + scales * _SCALE_BYTES + norms * _NORM_BYTES
+    quant = QuantScheme(bits, _GRID_GROUP, Scheme.SYM, ScaleDtype.FP16)
+    linears = sum(stored_bytes(quant, shape) for _, shape in iter_linears(spec))
+    return linears + _NORM_BYTES * sum(size for _, (size,) in iter_vectors(spec))
 
 
 def _gib(num_bytes: int) -> str:

@@ -18,6 +18,7 @@ from app.checkpoint.reader import Checkpoint
 from app.checkpoint.reference_quant import dequantize
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
 from app.spec.model_spec import LayerType, ModelSpec
+from app.spec.weights import num_parameters
 
 Tensor = torch.Tensor
 functional = torch.nn.functional
@@ -110,6 +111,11 @@ class ReferenceExecutor(Executor):
         self._inv_freq = torch.from_numpy(spec.rope.inverse_frequencies(max_model_len))
         shape = (spec.num_hidden_layers, spec.num_key_value_heads, 0, spec.head_dim)
         self._slots = [_KVSlot(torch.empty(shape), torch.empty(shape)) for _ in range(num_slots)]
+
+    @classmethod
+    def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:
+        """Four bytes a weight, however they are stored."""
+        return 4 * num_parameters(spec)
 
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """One chunk after the other; see `Executor.step`."""
