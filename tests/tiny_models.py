@@ -63,10 +63,15 @@ def write_native(model: Any, directory: Path, config: dict[str, Any] | None = No
     return write_native_arrays(state, config or model.config.to_dict(), directory)
 
 
-def write_chat_model(directory: Path, seed: int = 0, **changes: Any) -> Path:
-    """A tiny Llama that speaks printable ASCII, with tokenizer and chat template."""
+def write_chat_model(
+    directory: Path, seed: int = 0, config: dict[str, Any] | None = None, **changes: Any
+) -> Path:
+    """A tiny Llama that speaks printable ASCII, with tokenizer and chat template.
+
+    `changes` are to the network; `config` then changes what config.json says of it.
+    """
     model = create_tiny_model("llama", seed, **changes)
-    write_native(model, directory)
+    write_native(model, directory, {**model.config.to_dict(), **(config or {})})
     for name, content in _tokenizer_files().items():
         (directory / name).write_text(content, encoding="utf-8")
     return directory

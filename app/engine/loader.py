@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.checkpoint.reader import Checkpoint
 from app.core.device import choose_device
+from app.core.errors import CheckpointError
 from app.core.events import LoadedModel
 from app.engine.engine import Engine
 from app.engine.executors.base import Executor
@@ -21,6 +22,7 @@ from app.engine.memory_plan import (
 from app.engine.tokenizer import Tokenizer
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
+from app.spec.weights import has_bias, iter_linears, iter_vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ def load_engine(
     checkpoint = Checkpoint.open(model_dir)
     try:
         spec = create_spec(checkpoint.config)
+        _check_tensors(checkpoint, spec)
         tokenizer = Tokenizer.from_dir(model_dir)
         has_chat_template = tokenizer.chat_template is not None
         plan = _plan(choice.device, checkpoint, spec, max_model_len, num_slots)
@@ -73,6 +76,24 @@ def load_engine(
         has_chat_template=has_chat_template,
     )
     return LoadedEngine(Engine(executor, tokenizer), executor, tokenizer, checkpoint, model)
+
+
+def _check_tensors(checkpoint: Checkpoint, spec: ModelSpec) -> None:
+    """Raises CheckpointError for a tensor that is not the config's: native code trusts shapes."""
+    for name, shape in iter_linears(spec):
+        linear = checkpoint.linear(name)
+        _check_shape(name, linear.shape, shape)
+        if (linear.bias is not None) != has_bias(spec, name):
+            raise CheckpointError(f"{name} has a bias that config.json denies, or lacks one.")
+    for name, size in iter_vectors(spec):
+        _check_shape(name, checkpoint.vector(name).shape, size)
+
+
+def _check_shape(name: str, stored: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    if stored != wanted:
+        raise CheckpointError(
+            f"{name} has shape {list(stored)}; config.json asks for {list(wanted)}."
+        )
 
 
 def _plan(

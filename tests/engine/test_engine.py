@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.core.errors import ContextLengthError, UnsupportedError, UsageError
+from app.core.errors import ContextLengthError, UsageError
 from app.core.events import (
     FinishReason,
     PrefillProgressed,
@@ -334,11 +334,6 @@ def test_a_model_without_a_template_takes_raw_prompts_only(tmp_path: Path) -> No
     with pytest.raises(UsageError, match="chat template"):
         loaded.engine.add(Request(messages=(Message("user", "x"),)))
     loaded.close()
-
-
-def test_cuda_is_refused_by_name(model_dir: Path) -> None:
-    with pytest.raises(UnsupportedError, match="cuda"):
-        load_engine(model_dir, "cuda")
 
 
 def test_logits_after_a_reused_prefix_are_those_of_a_fresh_prompt(

@@ -8,7 +8,8 @@ biases, q/k norms and sliding windows, all of them fields of the spec).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,27 +76,25 @@ class _KVSlot:
             self.values = functional.pad(self.values, (0, 0, 0, wanted - capacity))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Weights:
+    """The whole network; embed_tokens [vocab_size, hidden_size] serves as `lm_head` when tied."""
+
     embed_tokens: Tensor
+    layers: list[_Layer]
     norm: Tensor
     lm_head: _Linear
-    layers: list[_Layer] = field(default_factory=list)
+    num_bytes: int
 
-    @property
-    def num_bytes(self) -> int:
-        return sum(t.nbytes for t in {t.data_ptr(): t for t in self._tensors()}.values())
 
-    def _tensors(self) -> list[Tensor]:
-        found = [self.embed_tokens, self.norm, self.lm_head.weight]
-        for layer in self.layers:
-            for name in _Layer.__slots__:
-                value = getattr(layer, name)
-                if isinstance(value, _Linear):
-                    found += [value.weight] if value.bias is None else [value.weight, value.bias]
-                elif isinstance(value, Tensor):
-                    found.append(value)
-        return found
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What every layer needs to know of a chunk: positions [n], their rotation, their cache."""
+
+    positions: Tensor
+    cos: Tensor  # [n, head_dim / 2], as is sin
+    sin: Tensor
+    slot: _KVSlot
 
 
 class ReferenceExecutor(Executor):
@@ -107,7 +106,7 @@ class ReferenceExecutor(Executor):
         self, checkpoint: Checkpoint, spec: ModelSpec, max_model_len: int, num_slots: int = 1
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots)
-        self._weights = _load_weights(checkpoint, spec)
+        self._weights = _Loader(checkpoint, spec).load()
         self._inv_freq = torch.from_numpy(spec.rope.inverse_frequencies(max_model_len))
         shape = (spec.num_hidden_layers, spec.num_key_value_heads, 0, spec.head_dim)
         self._slots = [_KVSlot(torch.empty(shape), torch.empty(shape)) for _ in range(num_slots)]
@@ -132,50 +131,44 @@ class ReferenceExecutor(Executor):
         del self._weights, self._slots
 
     def _run(self, chunk: SequenceChunk) -> npt.NDArray[np.float32]:
-        slot = self._slots[chunk.slot]
-        slot.grow(chunk.start + len(chunk.token_ids), self.max_model_len)
-        positions = torch.arange(chunk.start, chunk.start + len(chunk.token_ids))
-        rotation = self._rotation(positions)
+        context = self._create_context(chunk)
         hidden = self._weights.embed_tokens[torch.from_numpy(chunk.token_ids.astype(np.int64))]
         for index, layer in enumerate(self._weights.layers):
-            normed = self._norm(hidden, layer.input_layernorm)
-            hidden = hidden + self._attention(index, layer, normed, positions, rotation, slot)
-            normed = self._norm(hidden, layer.post_attention_layernorm)
+            x = self._norm(hidden, layer.input_layernorm)
+            hidden = hidden + self._attention(index, layer, x, context)
+            x = self._norm(hidden, layer.post_attention_layernorm)
             hidden = hidden + layer.down_proj(
-                functional.silu(layer.gate_proj(normed)) * layer.up_proj(normed)
+                functional.silu(layer.gate_proj(x)) * layer.up_proj(x)
             )
         return self._logits(hidden, chunk.logits)
 
+    def _create_context(self, chunk: SequenceChunk) -> _Context:
+        end = chunk.start + len(chunk.token_ids)
+        slot = self._slots[chunk.slot]
+        slot.grow(end, self.max_model_len)
+        positions = torch.arange(chunk.start, end)
+        angles = positions[:, None].float() * self._inv_freq
+        scale = self.spec.rope.cos_sin_factor
+        return _Context(positions, angles.cos() * scale, angles.sin() * scale, slot)
+
     def _logits(self, hidden: Tensor, wanted: LogitsWanted) -> npt.NDArray[np.float32]:
-        first = {
-            LogitsWanted.NONE: len(hidden),
-            LogitsWanted.LAST: len(hidden) - 1,
-            LogitsWanted.ALL: 0,
-        }
-        rows = self._norm(hidden[first[wanted] :], self._weights.norm)
+        n = len(hidden)
+        first = {LogitsWanted.NONE: n, LogitsWanted.LAST: n - 1, LogitsWanted.ALL: 0}[wanted]
+        rows = self._norm(hidden[first:], self._weights.norm)
         return np.asarray(self._weights.lm_head(rows).numpy(), dtype=np.float32)
 
-    def _attention(
-        self,
-        index: int,
-        layer: _Layer,
-        x: Tensor,
-        positions: Tensor,
-        rotation: tuple[Tensor, Tensor],
-        slot: _KVSlot,
-    ) -> Tensor:
-        """x [n, hidden_size] at `positions` [n] -> [n, hidden_size]; fills the slot."""
-        start, end = int(positions[0]), int(positions[-1]) + 1
+    def _attention(self, index: int, layer: _Layer, x: Tensor, context: _Context) -> Tensor:
+        """x [n, hidden_size] -> [n, hidden_size]; writes keys and values of layer `index`."""
+        slot, positions = context.slot, context.positions
         queries, keys = self._heads(layer.q_proj(x)), self._heads(layer.k_proj(x))
         if layer.q_norm is not None and layer.k_norm is not None:
             queries, keys = self._norm(queries, layer.q_norm), self._norm(keys, layer.k_norm)
-        slot.keys[index, :, start:end] = _rotate(keys, *rotation)
-        slot.values[index, :, start:end] = self._heads(layer.v_proj(x))
+        slot.keys[index, :, positions] = _rotate(keys, context)
+        slot.values[index, :, positions] = self._heads(layer.v_proj(x))
+        end = int(positions[-1]) + 1
         past = slot.keys[index, :, :end], slot.values[index, :, :end]
-        mixed = self._attend(
-            _rotate(queries, *rotation), *past, _mask(positions, end, layer.window)
-        )
-        return layer.o_proj(mixed)
+        mask = _mask(positions, end, layer.window)
+        return layer.o_proj(self._attend(_rotate(queries, context), *past, mask))
 
     def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """[num_heads, n, head_dim] over twice [num_kv_heads, m, head_dim] -> [n, q_size]."""
@@ -197,69 +190,67 @@ class ReferenceExecutor(Executor):
         mean_square = x.pow(2).mean(-1, keepdim=True)
         return weight * (x * torch.rsqrt(mean_square + self.spec.rms_norm_eps))
 
-    def _rotation(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines [n, head_dim / 2], scaled by the rope type's attention factor."""
-        angles = positions[:, None].float() * self._inv_freq
-        scale = self.spec.rope.cos_sin_factor
-        return angles.cos() * scale, angles.sin() * scale
 
-
-def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def _rotate(x: Tensor, context: _Context) -> Tensor:
     """Rotates column i of each head with column i + head_dim / 2 (Hugging Face's pairs)."""
     first, second = x.chunk(2, dim=-1)
+    cos, sin = context.cos, context.sin
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
 def _mask(positions: Tensor, end: int, window: int | None) -> Tensor:
-    """[n, end], true where a query may look: not ahead, and at `window` keys, itself included."""
+    """[n, end], true where a query may look: at no later key, and at `window` keys at most."""
     distance = positions[:, None] - torch.arange(end)
     allowed = distance >= 0
     return allowed if window is None else allowed & (distance < window)
 
 
-def _load_weights(checkpoint: Checkpoint, spec: ModelSpec) -> _Weights:
-    embed_tokens = _load_linear(checkpoint, "embed_tokens")
-    lm_head = embed_tokens if spec.tie_word_embeddings else _load_linear(checkpoint, "lm_head")
-    weights = _Weights(embed_tokens.weight, _load_vector(checkpoint, "norm"), lm_head)
-    weights.layers = [
-        _load_layer(checkpoint, spec, index) for index in range(spec.num_hidden_layers)
-    ]
-    return weights
+class _Loader:
+    """Copies a checkpoint's tensors as float32, so that none of them keeps a file mapping open."""
 
+    def __init__(self, checkpoint: Checkpoint, spec: ModelSpec) -> None:
+        self._checkpoint = checkpoint
+        self._spec = spec
+        self._num_bytes = 0
 
-def _load_layer(checkpoint: Checkpoint, spec: ModelSpec, index: int) -> _Layer:
-    def linear(name: str) -> _Linear:
-        return _load_linear(checkpoint, f"layers.{index}.{name}")
+    def load(self) -> _Weights:
+        spec = self._spec
+        embed_tokens = self._linear("embed_tokens")
+        layers = [self._layer(index) for index in range(spec.num_hidden_layers)]
+        norm = self._vector("norm")
+        lm_head = embed_tokens if spec.tie_word_embeddings else self._linear("lm_head")
+        return _Weights(embed_tokens.weight, layers, norm, lm_head, self._num_bytes)
 
-    def vector(name: str) -> Tensor:
-        return _load_vector(checkpoint, f"layers.{index}.{name}")
+    def _layer(self, index: int) -> _Layer:
+        spec, prefix = self._spec, f"layers.{index}"
+        attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
+        is_sliding = spec.layer_types[index] is LayerType.SLIDING
+        return _Layer(
+            input_layernorm=self._vector(f"{prefix}.input_layernorm"),
+            q_proj=self._linear(f"{attention}.q_proj"),
+            k_proj=self._linear(f"{attention}.k_proj"),
+            v_proj=self._linear(f"{attention}.v_proj"),
+            o_proj=self._linear(f"{attention}.o_proj"),
+            q_norm=self._vector(f"{attention}.q_norm") if spec.qk_norm else None,
+            k_norm=self._vector(f"{attention}.k_norm") if spec.qk_norm else None,
+            post_attention_layernorm=self._vector(f"{prefix}.post_attention_layernorm"),
+            gate_proj=self._linear(f"{mlp}.gate_proj"),
+            up_proj=self._linear(f"{mlp}.up_proj"),
+            down_proj=self._linear(f"{mlp}.down_proj"),
+            window=spec.sliding_window if is_sliding else None,
+        )
 
-    return _Layer(
-        input_layernorm=vector("input_layernorm"),
-        q_proj=linear("self_attn.q_proj"),
-        k_proj=linear("self_attn.k_proj"),
-        v_proj=linear("self_attn.v_proj"),
-        o_proj=linear("self_attn.o_proj"),
-        q_norm=vector("self_attn.q_norm") if spec.qk_norm else None,
-        k_norm=vector("self_attn.k_norm") if spec.qk_norm else None,
-        post_attention_layernorm=vector("post_attention_layernorm"),
-        gate_proj=linear("mlp.gate_proj"),
-        up_proj=linear("mlp.up_proj"),
-        down_proj=linear("mlp.down_proj"),
-        window=spec.sliding_window if spec.layer_types[index] is LayerType.SLIDING else None,
-    )
+    def _linear(self, name: str) -> _Linear:
+        linear = self._checkpoint.linear(name)
+        bias = None if linear.bias is None else self._copy(linear.bias)
+        return _Linear(self._count(torch.from_numpy(dequantize(linear))), bias)
 
+    def _vector(self, name: str) -> Tensor:
+        return self._copy(self._checkpoint.vector(name))
 
-def _load_linear(checkpoint: Checkpoint, name: str) -> _Linear:
-    linear = checkpoint.linear(name)
-    bias = None if linear.bias is None else _to_tensor(linear.bias)
-    return _Linear(_to_tensor(dequantize(linear)), bias)
+    def _copy(self, array: npt.NDArray[Any]) -> Tensor:
+        return self._count(torch.from_numpy(np.array(array, dtype=np.float32)))
 
-
-def _load_vector(checkpoint: Checkpoint, name: str) -> Tensor:
-    return _to_tensor(checkpoint.vector(name))
-
-
-def _to_tensor(array: npt.NDArray[np.generic]) -> Tensor:
-    """A float32 copy, so that no tensor keeps a file mapping open."""
-    return torch.from_numpy(np.array(array, dtype=np.float32))
+    def _count(self, tensor: Tensor) -> Tensor:
+        self._num_bytes += tensor.nbytes
+        return tensor
