@@ -1,0 +1,156 @@
+"""The native library as Python objects that own their handles. Arrays are NumPy, C-contiguous."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kernels.cpu.loader import Config, Layer, LinearSource, check_code, check_handle, load
+
+Floats = npt.NDArray[np.float32]
+
+
+def pointer(array: npt.NDArray[np.generic] | None) -> int | None:
+    """The address of a C-contiguous array's first element; the caller keeps the array alive.
+
+    Raises ValueError for another layout, which the library would read wrongly.
+    """
+    if array is None:
+        return None
+    if not array.flags.c_contiguous:
+        raise ValueError("The kernels need a C-contiguous array.")
+    return array.ctypes.data
+
+
+class Context:
+    """Threads and an instruction set.
+
+    `instruction_set` None is `DEEPINFER_CPU_ISA` or else the best of this machine. Raises
+    NativeError for one the machine lacks.
+    """
+
+    def __init__(self, num_threads: int, instruction_set: str | None = None) -> None:
+        wanted = (
+            os.environ.get("DEEPINFER_CPU_ISA", "") if instruction_set is None else instruction_set
+        )
+        self._library = load()
+        self.handle = check_handle(self._library.di_context_create(wanted.encode(), num_threads))
+        self.num_threads = num_threads
+
+    @property
+    def instruction_set(self) -> str:
+        """The name of the set that runs."""
+        name: bytes = self._library.di_context_instruction_set(self.handle)
+        return name.decode()
+
+    def close(self) -> None:
+        """Ends the threads. Linears and models of this context come first."""
+        self._library.di_context_destroy(self.handle)
+        self.handle = 0
+
+
+class NativeLinear:
+    """A weight matrix packed for the kernels. The source's arrays are copied and may be dropped."""
+
+    def __init__(self, context: Context, source: LinearSource) -> None:
+        self._library = load()
+        self._context = context
+        self.out_features: int = source.out_features
+        self.in_features: int = source.in_features
+        self.handle = check_handle(
+            self._library.di_linear_create(context.handle, ctypes.byref(source))
+        )
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of codes, scales, bias and permutation, padding included."""
+        return int(self._library.di_linear_bytes(self.handle))
+
+    def apply(self, x: Floats) -> Floats:
+        """x float32 [n, in] -> x W^T + bias, float32 [n, out]."""
+        if x.dtype != np.float32 or x.ndim != 2 or x.shape[1] != self.in_features:
+            raise ValueError(f"x must be float32 [n, {self.in_features}].")
+        y = np.empty((len(x), self.out_features), np.float32)
+        check_code(
+            self._library.di_linear_apply(
+                self._context.handle, self.handle, pointer(x), len(x), pointer(y)
+            )
+        )
+        return y
+
+    def row(self, index: int) -> Floats:
+        """Row `index` of W, float32 [in], in stored column order."""
+        out = np.empty(self.in_features, np.float32)
+        check_code(
+            self._library.di_linear_row(self._context.handle, self.handle, index, pointer(out))
+        )
+        return out
+
+    def close(self) -> None:
+        """Frees the matrix."""
+        self._library.di_linear_destroy(self.handle)
+        self.handle = 0
+
+
+class NativeModel:
+    """A decoder's plan, KV cache and workspace; context and linears must outlive it."""
+
+    def __init__(
+        self,
+        context: Context,
+        config: Config,
+        layers: Sequence[Layer],
+        embed_tokens: NativeLinear,
+        norm: Floats,
+        lm_head: NativeLinear,
+    ) -> None:
+        self._library = load()
+        self._vocab_size: int = config.vocab_size
+        handle = self._library.di_model_create(
+            context.handle,
+            ctypes.byref(config),
+            (Layer * len(layers))(*layers),
+            embed_tokens.handle,
+            pointer(norm),
+            lm_head.handle,
+        )
+        self._handle = check_handle(handle)
+
+    def forward(
+        self,
+        token_ids: npt.NDArray[np.int32],
+        slots: npt.NDArray[np.int32],
+        positions: npt.NDArray[np.int32],
+        wanted: npt.NDArray[np.uint8],
+    ) -> Floats:
+        """Runs n tokens, each of a slot and position; returns logits [sum(wanted), vocab_size].
+
+        Tokens of one slot come in ascending position; what precedes them is in the cache.
+        """
+        logits = np.empty((int(wanted.sum()), self._vocab_size), np.float32)
+        arrays = (token_ids, slots, positions, wanted, logits)
+        check_code(
+            self._library.di_model_forward(
+                self._handle, len(token_ids), *(pointer(array) for array in arrays)
+            )
+        )
+        return logits
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of the cache's pages allocated so far."""
+        return int(self._library.di_model_kv_bytes(self._handle))
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of activations."""
+        return int(self._library.di_model_workspace_bytes(self._handle))
+
+    def close(self) -> None:
+        """Frees cache and workspace."""
+        self._library.di_model_destroy(self._handle)
+        self._handle = 0

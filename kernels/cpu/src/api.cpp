@@ -1,0 +1,140 @@
+#include "api.h"
+
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "cpu_features.h"
+#include "model.h"
+
+struct di_context {
+    const di::Core& core;
+    di::ThreadPool pool;
+};
+
+struct di_model {
+    di::Model model;
+};
+
+namespace {
+
+thread_local std::string last_error;
+
+// No exception may cross the C interface.
+template <typename F>
+auto guarded(F&& body, decltype(body()) on_failure) -> decltype(body()) {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        last_error = "out of memory";
+    } catch (const std::exception& error) {
+        last_error = error.what();
+    }
+    return on_failure;
+}
+
+const di::Core& find_core(const char* name) {
+    const std::string wanted = name ? name : "";
+    for (const di::Core* core : di::available_cores()) {
+        if (wanted.empty() || wanted == core->name) return *core;
+    }
+    throw std::invalid_argument("this machine cannot run the instruction set '" + wanted + "'");
+}
+
+std::string joined_names() {
+    std::string names;
+    for (const di::Core* core : di::available_cores()) names += (names.empty() ? "" : ",") + std::string(core->name);
+    return names;
+}
+
+// Rows of any stride into padded rows with their sums, up to kMaxStepRows at a time.
+void apply(di_context& context, const di::Tiles& w, const float* x, int32_t rows, float* y) {
+    di::Activations padded(w.in_features);
+    for (int32_t r = 0; r < rows; ++r) {
+        for (int32_t c = 0; c < w.in_features; ++c) padded.row(r)[c] = x[int64_t{r} * w.in_features + (w.perm ? w.perm[c] : c)];
+    }
+    context.core.column_sums(padded.x.get(), w.padded_in, padded.sums16.get(), padded.sums32.get());
+    const di::Input input{padded.x.get(), padded.sums16.get(), padded.sums32.get(), padded.stride, rows};
+    const di::Product product{&w, &input, y, w.out_features, nullptr};
+    context.pool.parallel_for(w.num_tiles, [&](int32_t tile) { context.core.linear(product, tile, tile + 1); });
+}
+
+}  // namespace
+
+int32_t di_abi_version(void) { return DI_ABI_VERSION; }
+
+const char* di_last_error(void) { return last_error.c_str(); }
+
+const char* di_instruction_sets(void) {
+    static const std::string names = joined_names();
+    return names.c_str();
+}
+
+di_context* di_context_create(const char* instruction_set, int32_t num_threads) {
+    return guarded([&] { return new di_context{find_core(instruction_set), di::ThreadPool(num_threads)}; }, nullptr);
+}
+
+const char* di_context_instruction_set(const di_context* context) { return context->core.name; }
+
+void di_context_destroy(di_context* context) { delete context; }
+
+di_linear* di_linear_create(di_context* context, const di_linear_source* source) {
+    return guarded([&] { return new di_linear{di::PackedLinear(*source, context->pool)}; }, nullptr);
+}
+
+int64_t di_linear_bytes(const di_linear* linear) { return static_cast<int64_t>(linear->packed.num_bytes()); }
+
+int32_t di_linear_apply(di_context* context, const di_linear* linear, const float* x, int32_t rows, float* y) {
+    return guarded(
+        [&] {
+            const di::Tiles& w = linear->packed.tiles();
+            for (int32_t r = 0; r < rows; r += di::kMaxStepRows) {
+                const int32_t piece = rows - r < di::kMaxStepRows ? rows - r : di::kMaxStepRows;
+                apply(*context, w, x + int64_t{r} * w.in_features, piece, y + int64_t{r} * w.out_features);
+            }
+            return 0;
+        },
+        1);
+}
+
+int32_t di_linear_row(di_context* context, const di_linear* linear, int32_t row, float* out) {
+    return guarded(
+        [&] {
+            const di::Tiles& w = linear->packed.tiles();
+            if (row < 0 || row >= w.out_features) throw std::invalid_argument("the row does not exist");
+            const auto padded = di::aligned_array<float>(static_cast<size_t>(w.padded_in));
+            context->core.decode_row(w, row, padded.get());
+            std::memcpy(out, padded.get(), sizeof(float) * static_cast<size_t>(w.in_features));
+            return 0;
+        },
+        1);
+}
+
+void di_linear_destroy(di_linear* linear) { delete linear; }
+
+di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers, di_linear* embed_tokens,
+                          const float* norm, di_linear* lm_head) {
+    return guarded(
+        [&] { return new di_model{di::Model(context->core, context->pool, *config, layers, embed_tokens, norm, lm_head)}; },
+        nullptr);
+}
+
+int32_t di_model_forward(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,
+                         const int32_t* positions, const uint8_t* wanted, float* logits) {
+    return guarded(
+        [&] {
+            model->model.forward(rows, token_ids, slots, positions, wanted, logits);
+            return 0;
+        },
+        1);
+}
+
+int64_t di_model_kv_bytes(const di_model* model) { return static_cast<int64_t>(model->model.kv_bytes()); }
+
+int64_t di_model_workspace_bytes(const di_model* model) { return static_cast<int64_t>(model->model.workspace_bytes()); }
+
+void di_model_destroy(di_model* model) { delete model; }

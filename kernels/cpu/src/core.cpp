@@ -1,0 +1,19 @@
+// Compiled once per instruction set (DI_ISA names the table, flags choose the backend).
+//
+// Everything here has internal linkage and nothing from the standard library's templates is used: an inline function
+// shared between objects built with different flags could be linked in its AVX-512 form and run on a machine without.
+#include "core.h"
+
+#include "core_math.h"
+#include "core_decode.h"
+#include "core_linear.h"
+#include "core_attention.h"
+
+namespace di {
+
+const Core& DI_CORE() {
+    static const Core core = {DI_NAME, linear, decode_row, column_sums, rms_norm, silu_mul, attention};
+    return core;
+}
+
+}  // namespace di

@@ -1,0 +1,162 @@
+// Matrix times vector straight from the codes, and matrix times many rows through a decoded block in cache.
+#pragma once
+
+#include "core.h"
+#include "core_decode.h"
+#include "core_math.h"
+
+namespace {
+
+using di::Product;
+
+inline const uint8_t* tile_at(const Tiles& w, int32_t tile) {
+    return w.data + static_cast<size_t>(tile) * w.tile_bytes;
+}
+
+// Bias and residual, then whole lanes or what is left of the row.
+inline void finish(const Product& p, int32_t tile, int32_t row, F32x16 sum) {
+    const int64_t at = row * p.y_stride + tile * kTileRows, room = p.y_stride - tile * kTileRows;
+    if (p.w->bias) sum = sum + load(p.w->bias + tile * kTileRows);
+    if (p.add) sum = sum + load_n(p.add + at, room < 16 ? static_cast<int>(room) : 16);
+    store_n(p.y + at, sum, room);
+}
+
+// Four sums, for the four columns of a quad, hide the latency of fma.
+struct Sums {
+    F32x16 a = zero_f32(), b = zero_f32(), c = zero_f32(), d = zero_f32();
+    F32x16 total() const { return (a + b) + (c + d); }
+};
+
+template <Codes C, int K, int END>
+inline void dot_quads(const uint8_t* step, const float* x, Sums& sums) {
+    if constexpr (K < END) {
+        const Quad q = quad_at<C, K>(step);
+        sums.a = fma(column<0>(q), broadcast(x[4 * K]), sums.a);
+        sums.b = fma(column<1>(q), broadcast(x[4 * K + 1]), sums.b);
+        sums.c = fma(column<2>(q), broadcast(x[4 * K + 2]), sums.c);
+        sums.d = fma(column<3>(q), broadcast(x[4 * K + 3]), sums.d);
+        dot_quads<C, K + 1, END>(step, x, sums);
+    }
+}
+
+template <Codes C, int FIRST, int END>
+inline F32x16 codes_dot(const uint8_t* step, const float* x) {
+    Sums sums;
+    dot_quads<C, FIRST, END>(step, x, sums);
+    return sums.total();
+}
+
+// What a group adds to y: scale * (codes . x) + (bias - zero * scale) * sum(x).
+struct Affine {
+    F32x16 scale = zero_f32(), offset = zero_f32();
+    Affine() = default;
+    explicit Affine(const GroupScale& g) : scale(g.scale), offset(g.bias - g.zero * g.scale) {}
+    F32x16 add_to(F32x16 total, F32x16 dot, float sum) const { return fma(offset, broadcast(sum), fma(scale, dot, total)); }
+};
+
+template <Codes C>
+F32x16 gemv_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) {
+    F32x16 total = zero_f32();
+    Affine affine;
+    int next_group_at = 0, group = 0;
+    for (int c = 0; c < w.padded_in; c += 32) {
+        if (c == next_group_at) {
+            affine = Affine(group_scale(w, tile, group++));
+            next_group_at += w.group_columns;
+        }
+        const F32x16 dot = codes_dot<C, 0, 8>(tile + c / 32 * step_bytes(C), in.x + c);
+        total = affine.add_to(total, dot, in.sums32[c / 32]);
+    }
+    return total;
+}
+
+template <Codes C>
+F32x16 gemv_tile_by16(const Tiles& w, const uint8_t* tile, const di::Input& in) {
+    F32x16 total = zero_f32();
+    for (int c = 0; c < w.padded_in; c += 32) {
+        const uint8_t* step = tile + c / 32 * step_bytes(C);
+        const Affine low(group_scale(w, tile, c / 16)), high(group_scale(w, tile, c / 16 + 1));
+        total = low.add_to(total, codes_dot<C, 0, 4>(step, in.x + c), in.sums16[c / 16]);
+        total = high.add_to(total, codes_dot<C, 4, 8>(step, in.x + c), in.sums16[c / 16 + 1]);
+    }
+    return total;
+}
+
+template <Codes C>
+F32x16 gemv_dense_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) {
+    Sums sums;
+    for (int i = 0; i < w.padded_in; i += 4) {
+        sums.a = fma(dense_column<C>(tile, i), broadcast(in.x[i]), sums.a);
+        sums.b = fma(dense_column<C>(tile, i + 1), broadcast(in.x[i + 1]), sums.b);
+        sums.c = fma(dense_column<C>(tile, i + 2), broadcast(in.x[i + 2]), sums.c);
+        sums.d = fma(dense_column<C>(tile, i + 3), broadcast(in.x[i + 3]), sums.d);
+    }
+    return sums.total();
+}
+
+using GemvTile = F32x16 (*)(const Tiles&, const uint8_t*, const di::Input&);
+
+GemvTile gemv_for(const Tiles& w) {
+    const bool by16 = w.group_columns == 16;
+    switch (w.codes) {
+        case Codes::kF32: return gemv_dense_tile<Codes::kF32>;
+        case Codes::kF16: return gemv_dense_tile<Codes::kF16>;
+        case Codes::kBf16: return gemv_dense_tile<Codes::kBf16>;
+        case Codes::kInt3: return by16 ? gemv_tile_by16<Codes::kInt3> : gemv_tile<Codes::kInt3>;
+        case Codes::kInt4: return by16 ? gemv_tile_by16<Codes::kInt4> : gemv_tile<Codes::kInt4>;
+        case Codes::kInt8: break;
+    }
+    return by16 ? gemv_tile_by16<Codes::kInt8> : gemv_tile<Codes::kInt8>;
+}
+
+// sums[ROWS][16] += block[columns][16]^T x[ROWS][stride]
+template <int ROWS>
+void gemm_block(const float* block, int columns, const float* x, int64_t stride, float* sums) {
+    F32x16 acc[ROWS];
+    for (int r = 0; r < ROWS; ++r) acc[r] = load(sums + r * 16);
+    for (int c = 0; c < columns; ++c) {
+        const F32x16 weight = load(block + c * 16);
+        for (int r = 0; r < ROWS; ++r) acc[r] = fma(weight, broadcast(x[r * stride + c]), acc[r]);
+    }
+    for (int r = 0; r < ROWS; ++r) store(sums + r * 16, acc[r]);
+}
+
+// Calls gemm_block with `rows` as its template argument, rows <= kGemmRows.
+template <int ROWS>
+void gemm_rows(int rows, const float* block, int columns, const float* x, int64_t stride, float* sums) {
+    if constexpr (ROWS > 0) {
+        if (rows == ROWS) return gemm_block<ROWS>(block, columns, x, stride, sums);
+        gemm_rows<ROWS - 1>(rows, block, columns, x, stride, sums);
+    }
+}
+
+constexpr int kBlockColumns = 256;  // 16 KiB decoded: half of a level-1 cache
+constexpr int kMaxRows = 128;
+
+void gemm_tile(const Product& p, int32_t tile) {
+    alignas(64) float block[kBlockColumns * 16];
+    alignas(64) float sums[kMaxRows * 16];
+    const di::Input& in = *p.input;
+    memset(sums, 0, sizeof(float) * 16 * static_cast<size_t>(in.rows));
+    for (int begin = 0; begin < p.w->padded_in; begin += kBlockColumns) {
+        const int rest = p.w->padded_in - begin, columns = rest < kBlockColumns ? rest : kBlockColumns;
+        decode_columns(*p.w, tile_at(*p.w, tile), begin, begin + columns, block);
+        for (int r = 0; r < in.rows; r += kGemmRows) {
+            const int rows = in.rows - r < kGemmRows ? in.rows - r : kGemmRows;
+            const float* x = in.x + static_cast<int64_t>(r) * in.stride + begin;
+            gemm_rows<kGemmRows>(rows, block, columns, x, in.stride, sums + r * 16);
+        }
+    }
+    for (int r = 0; r < in.rows; ++r) finish(p, tile, r, load(sums + r * 16));
+}
+
+void linear(const Product& p, int32_t tile_begin, int32_t tile_end) {
+    if (p.input->rows > 1) {
+        for (int32_t t = tile_begin; t < tile_end; ++t) gemm_tile(p, t);
+        return;
+    }
+    const GemvTile gemv = gemv_for(*p.w);
+    for (int32_t t = tile_begin; t < tile_end; ++t) finish(p, t, 0, gemv(*p.w, tile_at(*p.w, t), *p.input));
+}
+
+}  // namespace

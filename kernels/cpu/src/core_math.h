@@ -1,0 +1,77 @@
+// Elementwise functions over sixteen lanes.
+#pragma once
+
+#include <string.h>
+
+#include "simd.h"
+
+namespace {
+
+constexpr float kLog2E = 1.44269504088896341f;
+constexpr float kLn2High = 0.693145751953125f;  // few bits, so that n * kLn2High is exact
+constexpr float kLn2Low = 1.42860682030941723212e-6f;
+
+// e^x with a relative error of about 2 ulp; 0 below the smallest normal number, finite above the largest.
+// x = n ln2 + r with |r| <= ln2 / 2, and the Taylor series of e^r to the seventh power (remainder < 1e-8).
+inline F32x16 exp(F32x16 x) {
+    x = min(max(x, broadcast(-87.3f)), broadcast(88.0f));
+    const F32x16 n = round_nearest(x * broadcast(kLog2E));
+    const F32x16 r = fma(n, broadcast(-kLn2Low), fma(n, broadcast(-kLn2High), x));
+    F32x16 p = broadcast(1.0f / 5040.0f);
+    p = fma(p, r, broadcast(1.0f / 720.0f));
+    p = fma(p, r, broadcast(1.0f / 120.0f));
+    p = fma(p, r, broadcast(1.0f / 24.0f));
+    p = fma(p, r, broadcast(1.0f / 6.0f));
+    p = fma(p, r, broadcast(0.5f));
+    p = fma(p, r, broadcast(1.0f));
+    p = fma(p, r, broadcast(1.0f));
+    return scale_by_power(p, n);
+}
+
+// Lanes from `count` on hold `fill`.
+inline F32x16 load_n(const float* p, int count, float fill = 0.0f) {
+    if (count >= 16) return load(p);
+    float lanes[16];
+    for (int i = 0; i < 16; ++i) lanes[i] = i < count ? p[i] : fill;
+    return load(lanes);
+}
+
+inline void store_n(float* p, F32x16 v, int64_t count) {
+    if (count >= 16) return store(p, v);
+    float lanes[16];
+    store(lanes, v);
+    for (int i = 0; i < count; ++i) p[i] = lanes[i];
+}
+
+// out = x / sqrt(mean(x^2) + eps) * weight
+void rms_norm(const float* x, const float* weight, float eps, int32_t n, float* out) {
+    F32x16 squares = zero_f32();
+    for (int32_t i = 0; i < n; i += 16) {
+        const F32x16 v = load_n(x + i, n - i);
+        squares = fma(v, v, squares);
+    }
+    const F32x16 inverse = broadcast(1.0f / sqrtf(reduce_add(squares) / static_cast<float>(n) + eps));
+    for (int32_t i = 0; i < n; i += 16) {
+        store_n(out + i, load_n(x + i, n - i) * inverse * load_n(weight + i, n - i), n - i);
+    }
+}
+
+// gate = silu(gate) * up, with silu(g) = g / (1 + e^-g)
+void silu_mul(float* gate, const float* up, int32_t n) {
+    for (int32_t i = 0; i < n; i += 16) {
+        const F32x16 g = load_n(gate + i, n - i);
+        const F32x16 sigmoid = broadcast(1.0f) / (broadcast(1.0f) + exp(zero_f32() - g));
+        store_n(gate + i, g * sigmoid * load_n(up + i, n - i), n - i);
+    }
+}
+
+void column_sums(const float* x, int32_t padded_in, float* sums16, float* sums32) {
+    for (int32_t i = 0; i < padded_in; i += 32) {
+        const float low = reduce_add(load(x + i)), high = reduce_add(load(x + i + 16));
+        sums16[i / 16] = low;
+        sums16[i / 16 + 1] = high;
+        sums32[i / 32] = low + high;
+    }
+}
+
+}  // namespace

@@ -1,0 +1,43 @@
+// Keys and values of every slot, in pages of 256 positions that are allocated when a sequence first reaches them.
+#pragma once
+
+#include <vector>
+
+#include "core.h"
+#include "packed_linear.h"
+
+namespace di {
+
+class KVCache {
+  public:
+    KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t num_slots, bool half);
+
+    // Makes room for positions < length of a slot.
+    void grow(int32_t slot, int32_t length);
+    // Stores one position of one kv head: key and value float32 [head_dim].
+    void write(int32_t slot, int32_t layer, int32_t head, int32_t position, const float* key, const float* value);
+    // The pages of one kv head; valid until the slot grows.
+    const KVPage* pages(int32_t slot, int32_t layer, int32_t head) const {
+        return slots_[slot].views[static_cast<size_t>(layer) * num_kv_heads_ + head].data();
+    }
+    bool half() const { return half_; }
+    int32_t value_stride() const { return value_stride_; }
+    size_t num_bytes() const;
+
+  private:
+    struct Slot {
+        std::vector<AlignedArray<uint8_t>> pages;  // one page holds all layers and heads
+        std::vector<std::vector<KVPage>> views;    // [layer * num_kv_heads + head][page]
+    };
+
+    size_t element_bytes() const { return half_ ? 2 : 4; }
+    size_t key_bytes() const { return static_cast<size_t>(head_dim_) * kPageTokens * element_bytes(); }
+    size_t head_bytes() const { return key_bytes() + static_cast<size_t>(value_stride_) * kPageTokens * element_bytes(); }
+    size_t page_bytes() const { return head_bytes() * num_layers_ * num_kv_heads_; }
+
+    int32_t num_layers_, num_kv_heads_, head_dim_, value_stride_;
+    bool half_;
+    std::vector<Slot> slots_;
+};
+
+}  // namespace di

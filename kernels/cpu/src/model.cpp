@@ -1,0 +1,281 @@
+#include "model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace di {
+namespace {
+
+constexpr int kTasksPerThread = 4;  // enough to even out threads of unequal speed
+
+void require(bool condition, const std::string& what) {
+    if (!condition) throw std::invalid_argument(what);
+}
+
+std::vector<float> copied(const float* values, int32_t n) {
+    return values ? std::vector<float>(values, values + n) : std::vector<float>();
+}
+
+const Tiles& checked(const di_linear* linear, int32_t out, int32_t in, const char* name) {
+    require(linear != nullptr, std::string(name) + " is missing");
+    const Tiles& w = linear->packed.tiles();
+    require(w.out_features == out && w.in_features == in, std::string(name) + " has the wrong shape");
+    return w;
+}
+
+Layer make_layer(const di_layer& source, const di_config& c) {
+    const int32_t q_size = c.num_heads * c.head_dim, kv_size = c.num_kv_heads * c.head_dim;
+    require(source.input_norm && source.post_attention_norm, "a norm is missing");
+    Layer layer;
+    layer.q = &checked(source.q, q_size, c.hidden_size, "q_proj");
+    layer.k = &checked(source.k, kv_size, c.hidden_size, "k_proj");
+    layer.v = &checked(source.v, kv_size, c.hidden_size, "v_proj");
+    layer.o = &checked(source.o, c.hidden_size, q_size, "o_proj");
+    layer.gate = &checked(source.gate, c.intermediate_size, c.hidden_size, "gate_proj");
+    layer.up = &checked(source.up, c.intermediate_size, c.hidden_size, "up_proj");
+    layer.down = &checked(source.down, c.hidden_size, c.intermediate_size, "down_proj");
+    layer.input_norm = copied(source.input_norm, c.hidden_size);
+    layer.post_attention_norm = copied(source.post_attention_norm, c.hidden_size);
+    layer.q_norm = copied(source.q_norm, c.head_dim);
+    layer.k_norm = copied(source.k_norm, c.head_dim);
+    layer.sliding_window = source.sliding_window;
+    return layer;
+}
+
+const di_config& checked(const di_config& c) {
+    require(c.hidden_size > 0 && c.intermediate_size > 0 && c.num_layers > 0 && c.vocab_size > 0, "a size is not positive");
+    require(c.num_kv_heads > 0 && c.num_heads > 0 && c.num_heads % c.num_kv_heads == 0, "heads do not share evenly");
+    require(c.num_heads <= ThreadPool::kMaxCount / kMaxStepRows, "too many attention heads");
+    require(c.head_dim > 0 && c.head_dim % 2 == 0 && c.head_dim <= kMaxHeadDim, "head_dim is odd or above 512");
+    require(c.rotary_dim >= 0 && c.rotary_dim % 2 == 0 && c.rotary_dim <= c.head_dim, "rotary_dim does not fit head_dim");
+    require(c.max_model_len > 0 && c.num_slots > 0, "no room for a sequence");
+    return c;
+}
+
+bool has_perm(const std::vector<Layer>& layers, const Tiles& lm_head) {
+    return lm_head.perm || std::any_of(layers.begin(), layers.end(), [](const Layer& l) {
+               return l.q->perm || l.k->perm || l.v->perm || l.o->perm || l.gate->perm || l.up->perm || l.down->perm;
+           });
+}
+
+}  // namespace
+
+Activations::Activations(int32_t n)
+    : width(n),
+      stride(round_up(n, kColumnStep)),
+      x(aligned_array<float>(static_cast<size_t>(stride) * kMaxStepRows)),
+      sums16(aligned_array<float>(static_cast<size_t>(stride) / 16)),
+      sums32(aligned_array<float>(static_cast<size_t>(stride) / 32)) {}
+
+Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const di_layer* layers,
+             const di_linear* embed_tokens, const float* norm, const di_linear* lm_head)
+    : core_(core),
+      pool_(pool),
+      config_(checked(config)),
+      inv_freq_(copied(config.inv_freq, config.rotary_dim / 2)),
+      norm_(copied(norm, config.hidden_size)),
+      embed_tokens_(checked(embed_tokens, config.vocab_size, config.hidden_size, "embed_tokens")),
+      lm_head_(checked(lm_head, config.vocab_size, config.hidden_size, "lm_head")),
+      cache_(config.num_layers, config.num_kv_heads, config.head_dim, config.num_slots, config.kv_half != 0),
+      hidden_(config.hidden_size),
+      normed_(config.hidden_size),
+      q_(config.num_heads * config.head_dim),
+      k_(config.num_kv_heads * config.head_dim),
+      v_(config.num_kv_heads * config.head_dim),
+      attended_(config.num_heads * config.head_dim),
+      gate_(config.intermediate_size),
+      up_(config.intermediate_size),
+      cos_(static_cast<size_t>(config.rotary_dim / 2) * kMaxStepRows),
+      sin_(cos_.size()) {
+    require(norm != nullptr && !embed_tokens_.perm, "the final norm is missing, or embed_tokens is permuted");
+    for (int32_t i = 0; i < config.num_layers; ++i) layers_.push_back(make_layer(layers[i], config));
+    if (!has_perm(layers_, lm_head_)) return;
+    const int32_t widest = std::max({config.hidden_size, config.intermediate_size, q_.width});
+    for (Activations& buffer : permuted_) buffer = Activations(widest);
+}
+
+size_t Model::workspace_bytes() const {
+    size_t bytes = (cos_.size() + sin_.size()) * sizeof(float);
+    for (const Activations* a : {&hidden_, &normed_, &q_, &k_, &v_, &attended_, &gate_, &up_}) bytes += a->num_bytes();
+    for (const Activations& a : permuted_) bytes += a.num_bytes();
+    return bytes;
+}
+
+void Model::forward(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
+                    const uint8_t* wanted, float* logits) {
+    check(rows, token_ids, slots, positions);
+    for (int32_t r = 0; r < rows; ++r) cache_.grow(slots[r], positions[r] + 1);
+    for (int32_t begin = 0; begin < rows; begin += kMaxStepRows) {
+        const Batch batch{std::min(kMaxStepRows, rows - begin), token_ids + begin, slots + begin, positions + begin};
+        run_layers(batch);
+        logits += static_cast<int64_t>(output_logits(batch, wanted + begin, logits)) * config_.vocab_size;
+    }
+}
+
+void Model::check(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions) const {
+    for (int32_t r = 0; r < rows; ++r) {
+        require(token_ids[r] >= 0 && token_ids[r] < config_.vocab_size, "a token id is outside the vocabulary");
+        require(slots[r] >= 0 && slots[r] < config_.num_slots, "a slot does not exist");
+        require(positions[r] >= 0 && positions[r] < config_.max_model_len, "a position is outside the context");
+    }
+}
+
+void Model::run_layers(const Batch& batch) {
+    pool_.parallel_for(batch.rows, [&](int32_t r) { core_.decode_row(embed_tokens_, batch.token_ids[r], hidden_.row(r)); });
+    set_rotation(batch);
+    for (int32_t i = 0; i < config_.num_layers; ++i) {
+        attention_block(batch, i);
+        mlp_block(batch.rows, layers_[static_cast<size_t>(i)]);
+    }
+}
+
+// Angles are products rounded to float32, as transformers computes them.
+void Model::set_rotation(const Batch& batch) {
+    const size_t half = inv_freq_.size();
+    for (int32_t r = 0; r < batch.rows; ++r) {
+        for (size_t i = 0; i < half; ++i) {
+            const float angle = static_cast<float>(batch.positions[r]) * inv_freq_[i];
+            cos_[r * half + i] = std::cos(angle) * config_.cos_sin_factor;
+            sin_[r * half + i] = std::sin(angle) * config_.cos_sin_factor;
+        }
+    }
+}
+
+void Model::normalize(int32_t rows, const std::vector<float>& weight) {
+    pool_.parallel_for(rows, [&](int32_t r) {
+        core_.rms_norm(hidden_.row(r), weight.data(), config_.rms_norm_eps, config_.hidden_size, normed_.row(r));
+    });
+}
+
+void Model::attention_block(const Batch& batch, int32_t index) {
+    const Layer& layer = layers_[static_cast<size_t>(index)];
+    normalize(batch.rows, layer.input_norm);
+    const Input in_q = prepare(normed_, batch.rows, *layer.q, permuted_[0]);
+    const Input in_k = prepare(normed_, batch.rows, *layer.k, permuted_[1]);
+    const Input in_v = prepare(normed_, batch.rows, *layer.v, permuted_[2]);
+    const Product qkv[] = {{layer.q, &in_q, q_.x.get(), q_.stride, nullptr},
+                           {layer.k, &in_k, k_.x.get(), k_.stride, nullptr},
+                           {layer.v, &in_v, v_.x.get(), v_.stride, nullptr}};
+    run_products(qkv, 3);
+    pool_.parallel_for(batch.rows, [&](int32_t r) { rotate_and_store(batch, index, r); });
+    pool_.parallel_for(batch.rows * config_.num_heads, [&](int32_t task) {
+        attend(batch, index, task / config_.num_heads, task % config_.num_heads);
+    });
+    const Input in_o = prepare(attended_, batch.rows, *layer.o, permuted_[0]);
+    const Product o{layer.o, &in_o, hidden_.x.get(), hidden_.stride, hidden_.x.get()};
+    run_products(&o, 1);
+}
+
+void Model::rotate_and_store(const Batch& batch, int32_t index, int32_t row) {
+    const Layer& layer = layers_[static_cast<size_t>(index)];
+    const int32_t head_dim = config_.head_dim;
+    for (int32_t h = 0; h < config_.num_heads; ++h) rotate_head(q_.row(row) + h * head_dim, layer.q_norm, row);
+    for (int32_t h = 0; h < config_.num_kv_heads; ++h) {
+        float* key = k_.row(row) + h * head_dim;
+        rotate_head(key, layer.k_norm, row);
+        cache_.write(batch.slots[row], index, h, batch.positions[row], key, v_.row(row) + h * head_dim);
+    }
+}
+
+// The q/k norm if there is one, then the rotation of pairs (i, i + rotary_dim / 2).
+void Model::rotate_head(float* head, const std::vector<float>& norm, int32_t row) const {
+    if (!norm.empty()) core_.rms_norm(head, norm.data(), config_.rms_norm_eps, config_.head_dim, head);
+    const size_t half = inv_freq_.size();
+    const float *cos = cos_.data() + row * half, *sin = sin_.data() + row * half;
+    for (size_t i = 0; i < half; ++i) {
+        const float a = head[i], b = head[i + half];
+        head[i] = a * cos[i] - b * sin[i];
+        head[i + half] = b * cos[i] + a * sin[i];
+    }
+}
+
+void Model::attend(const Batch& batch, int32_t index, int32_t row, int32_t head) {
+    const int32_t position = batch.positions[row], window = layers_[static_cast<size_t>(index)].sliding_window;
+    AttentionHead task;
+    task.q = q_.row(row) + head * config_.head_dim;
+    task.out = attended_.row(row) + head * config_.head_dim;
+    task.pages = cache_.pages(batch.slots[row], index, head / (config_.num_heads / config_.num_kv_heads));
+    task.first = window > 0 ? std::max(0, position - window + 1) : 0;
+    task.last = position + 1;
+    task.head_dim = config_.head_dim;
+    task.value_stride = cache_.value_stride();
+    task.scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
+    task.half = cache_.half();
+    core_.attention(task);
+}
+
+void Model::mlp_block(int32_t rows, const Layer& layer) {
+    normalize(rows, layer.post_attention_norm);
+    const Input in_gate = prepare(normed_, rows, *layer.gate, permuted_[0]);
+    const Input in_up = prepare(normed_, rows, *layer.up, permuted_[1]);
+    const Product gate{layer.gate, &in_gate, gate_.x.get(), gate_.stride, nullptr};
+    const Product up{layer.up, &in_up, up_.x.get(), up_.stride, nullptr};
+    for_tiles(layer.gate->num_tiles, [&](int32_t begin, int32_t end) {
+        core_.linear(gate, begin, end);
+        core_.linear(up, begin, end);
+        for (int32_t r = 0; r < rows; ++r) {
+            core_.silu_mul(gate_.row(r) + begin * kTileRows, up_.row(r) + begin * kTileRows, (end - begin) * kTileRows);
+        }
+    });
+    const Input in_down = prepare(gate_, rows, *layer.down, permuted_[0]);
+    const Product down{layer.down, &in_down, hidden_.x.get(), hidden_.stride, hidden_.x.get()};
+    run_products(&down, 1);
+}
+
+// Logits of the wanted rows, one after the other; returns how many.
+int32_t Model::output_logits(const Batch& batch, const uint8_t* wanted, float* logits) {
+    int32_t rows = 0;
+    for (int32_t r = 0; r < batch.rows; ++r) {
+        if (!wanted[r]) continue;
+        core_.rms_norm(hidden_.row(r), norm_.data(), config_.rms_norm_eps, config_.hidden_size, normed_.row(rows++));
+    }
+    if (rows == 0) return 0;
+    const Input input = prepare(normed_, rows, lm_head_, permuted_[0]);
+    const Product product{&lm_head_, &input, logits, config_.vocab_size, nullptr};
+    run_products(&product, 1);
+    return rows;
+}
+
+// The rows a linear reads: `source`, or its columns in the linear's stored order.
+Input Model::prepare(Activations& source, int32_t rows, const Tiles& w, Activations& permuted) {
+    Activations* input = &source;
+    if (w.perm) {
+        input = &permuted;
+        pool_.parallel_for(rows, [&](int32_t r) {
+            float* out = permuted.row(r);
+            for (int32_t c = 0; c < w.in_features; ++c) out[c] = source.row(r)[w.perm[c]];
+            std::fill(out + w.in_features, out + w.padded_in, 0.0f);
+        });
+    }
+    if (rows == 1) core_.column_sums(input->x.get(), w.padded_in, input->sums16.get(), input->sums32.get());
+    return {input->x.get(), input->sums16.get(), input->sums32.get(), input->stride, rows};
+}
+
+// Splits tiles among the threads; `body(begin, end)` runs once for each share.
+template <typename F>
+void Model::for_tiles(int32_t num_tiles, F&& body) {
+    const int32_t tasks = std::min(num_tiles, pool_.num_threads() == 1 ? 1 : pool_.num_threads() * kTasksPerThread);
+    pool_.parallel_for(tasks, [&](int32_t task) {
+        const int64_t n = num_tiles;
+        body(static_cast<int32_t>(n * task / tasks), static_cast<int32_t>(n * (task + 1) / tasks));
+    });
+}
+
+// Products that may run side by side, as one loop over the tiles of all.
+void Model::run_products(const Product* products, int count) {
+    int32_t total = 0;
+    for (int i = 0; i < count; ++i) total += products[i].w->num_tiles;
+    for_tiles(total, [&](int32_t begin, int32_t end) {
+        for (int i = 0; i < count; ++i) {
+            const int32_t tiles = products[i].w->num_tiles;
+            if (begin < tiles && end > 0) core_.linear(products[i], std::max(begin, 0), std::min(end, tiles));
+            begin -= tiles;
+            end -= tiles;
+        }
+    });
+}
+
+}  // namespace di

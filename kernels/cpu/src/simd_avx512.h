@@ -1,0 +1,74 @@
+// Sixteen lanes as one AVX-512 register (needs F, BW, DQ, VL).
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace {
+
+struct F32x16 {
+    __m512 v;
+};
+struct Quad {
+    __m512i v;
+};
+struct I32x16 {
+    __m512i v;
+};
+
+inline F32x16 broadcast(float v) { return {_mm512_set1_ps(v)}; }
+inline F32x16 zero_f32() { return {_mm512_setzero_ps()}; }
+inline F32x16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
+inline void store(float* p, F32x16 v) { _mm512_storeu_ps(p, v.v); }
+inline F32x16 load_f16(const void* p) {
+    return {_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)))};
+}
+inline F32x16 load_bf16(const void* p) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16))};
+}
+inline F32x16 load_i8(const void* p) {
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))))};
+}
+inline F32x16 load_u8(const void* p) {
+    return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))))};
+}
+inline F32x16 operator+(F32x16 a, F32x16 b) { return {_mm512_add_ps(a.v, b.v)}; }
+inline F32x16 operator-(F32x16 a, F32x16 b) { return {_mm512_sub_ps(a.v, b.v)}; }
+inline F32x16 operator*(F32x16 a, F32x16 b) { return {_mm512_mul_ps(a.v, b.v)}; }
+inline F32x16 operator/(F32x16 a, F32x16 b) { return {_mm512_div_ps(a.v, b.v)}; }
+inline F32x16 fma(F32x16 a, F32x16 b, F32x16 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+inline F32x16 max(F32x16 a, F32x16 b) { return {_mm512_max_ps(a.v, b.v)}; }
+inline F32x16 min(F32x16 a, F32x16 b) { return {_mm512_min_ps(a.v, b.v)}; }
+inline F32x16 round_nearest(F32x16 a) {
+    return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+inline F32x16 scale_by_power(F32x16 v, F32x16 n) { return {_mm512_scalef_ps(v.v, n.v)}; }
+inline float reduce_add(F32x16 v) { return _mm512_reduce_add_ps(v.v); }
+inline float reduce_max(F32x16 v) { return _mm512_reduce_max_ps(v.v); }
+
+inline Quad load_quad(const void* p) { return {_mm512_loadu_si512(p)}; }
+template <int N>
+inline Quad shift_right(Quad q) {
+    return {_mm512_srli_epi32(q.v, N)};
+}
+template <int N>
+inline Quad shift_left(Quad q) {
+    return {_mm512_slli_epi32(q.v, N)};
+}
+inline Quad mask(Quad q, uint32_t bits) {
+    return {_mm512_and_si512(q.v, _mm512_set1_epi32(static_cast<int>(bits)))};
+}
+inline Quad operator|(Quad a, Quad b) { return {_mm512_or_si512(a.v, b.v)}; }
+template <int J>
+inline F32x16 column(Quad q) {
+    if constexpr (J > 0) q = shift_right<8 * J>(q);
+    if constexpr (J < 3) q = mask(q, 0xffu);
+    return {_mm512_cvtepi32_ps(q.v)};
+}
+
+// Twelve independent sums cover the latency of two FMA ports, and leave registers for the weights.
+constexpr int kGemmRows = 12;
+
+}  // namespace

@@ -1,0 +1,155 @@
+// Sixteen lanes in plain C++: the definition the other backends follow, and what runs on any machine.
+#pragma once
+
+#include <math.h>
+#include <cstdint>
+#include <cstring>
+
+#include "half.h"
+
+namespace {
+
+struct F32x16 {
+    float lane[16];
+};
+
+// Sixteen 32-bit lanes of four code bytes each: four consecutive columns of sixteen rows.
+struct Quad {
+    uint32_t lane[16];
+};
+
+struct I32x16 {
+    int32_t lane[16];
+};
+
+#define DI_EACH_LANE for (int i = 0; i < 16; ++i)
+
+inline F32x16 broadcast(float v) {
+    F32x16 r;
+    DI_EACH_LANE r.lane[i] = v;
+    return r;
+}
+inline F32x16 zero_f32() { return broadcast(0.0f); }
+inline F32x16 load(const float* p) {
+    F32x16 r;
+    std::memcpy(r.lane, p, sizeof r.lane);
+    return r;
+}
+inline void store(float* p, F32x16 v) { std::memcpy(p, v.lane, sizeof v.lane); }
+inline F32x16 load_f16(const void* p) {
+    uint16_t h[16];
+    std::memcpy(h, p, sizeof h);
+    F32x16 r;
+    DI_EACH_LANE r.lane[i] = half_to_float(h[i]);
+    return r;
+}
+inline F32x16 load_bf16(const void* p) {
+    uint16_t h[16];
+    std::memcpy(h, p, sizeof h);
+    F32x16 r;
+    DI_EACH_LANE r.lane[i] = bf16_to_float(h[i]);
+    return r;
+}
+inline F32x16 load_i8(const void* p) {
+    int8_t b[16];
+    std::memcpy(b, p, sizeof b);
+    F32x16 r;
+    DI_EACH_LANE r.lane[i] = static_cast<float>(b[i]);
+    return r;
+}
+inline F32x16 load_u8(const void* p) {
+    uint8_t b[16];
+    std::memcpy(b, p, sizeof b);
+    F32x16 r;
+    DI_EACH_LANE r.lane[i] = static_cast<float>(b[i]);
+    return r;
+}
+inline F32x16 operator+(F32x16 a, F32x16 b) {
+    DI_EACH_LANE a.lane[i] += b.lane[i];
+    return a;
+}
+inline F32x16 operator-(F32x16 a, F32x16 b) {
+    DI_EACH_LANE a.lane[i] -= b.lane[i];
+    return a;
+}
+inline F32x16 operator*(F32x16 a, F32x16 b) {
+    DI_EACH_LANE a.lane[i] *= b.lane[i];
+    return a;
+}
+inline F32x16 operator/(F32x16 a, F32x16 b) {
+    DI_EACH_LANE a.lane[i] /= b.lane[i];
+    return a;
+}
+inline F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
+    DI_EACH_LANE c.lane[i] += a.lane[i] * b.lane[i];
+    return c;
+}
+inline F32x16 max(F32x16 a, F32x16 b) {
+    DI_EACH_LANE a.lane[i] = a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i];
+    return a;
+}
+inline F32x16 min(F32x16 a, F32x16 b) {
+    DI_EACH_LANE a.lane[i] = a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i];
+    return a;
+}
+inline F32x16 round_nearest(F32x16 a) {
+    DI_EACH_LANE a.lane[i] = nearbyintf(a.lane[i]);
+    return a;
+}
+// v * 2^n for integral n in [-126, 127].
+inline F32x16 scale_by_power(F32x16 v, F32x16 n) {
+    DI_EACH_LANE {
+        const int32_t bits = (static_cast<int32_t>(n.lane[i]) + 127) << 23;
+        float power;
+        std::memcpy(&power, &bits, sizeof power);
+        v.lane[i] *= power;
+    }
+    return v;
+}
+inline float reduce_add(F32x16 v) {
+    float sum = 0.0f;
+    DI_EACH_LANE sum += v.lane[i];
+    return sum;
+}
+inline float reduce_max(F32x16 v) {
+    float best = v.lane[0];
+    DI_EACH_LANE best = v.lane[i] > best ? v.lane[i] : best;
+    return best;
+}
+
+inline Quad load_quad(const void* p) {
+    Quad r;
+    std::memcpy(r.lane, p, sizeof r.lane);
+    return r;
+}
+template <int N>
+inline Quad shift_right(Quad q) {
+    DI_EACH_LANE q.lane[i] >>= N;
+    return q;
+}
+template <int N>
+inline Quad shift_left(Quad q) {
+    DI_EACH_LANE q.lane[i] <<= N;
+    return q;
+}
+inline Quad mask(Quad q, uint32_t bits) {
+    DI_EACH_LANE q.lane[i] &= bits;
+    return q;
+}
+inline Quad operator|(Quad a, Quad b) {
+    DI_EACH_LANE a.lane[i] |= b.lane[i];
+    return a;
+}
+// Byte J of every lane as a float: column J of the quad.
+template <int J>
+inline F32x16 column(Quad q) {
+    F32x16 r;
+    DI_EACH_LANE r.lane[i] = static_cast<float>((q.lane[i] >> (8 * J)) & 0xffu);
+    return r;
+}
+
+#undef DI_EACH_LANE
+
+constexpr int kGemmRows = 4;
+
+}  // namespace

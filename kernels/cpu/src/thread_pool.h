@@ -1,0 +1,56 @@
+// A small pool for many short parallel loops a token.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace di {
+
+// Runs `task(context, index)` for index 0..count-1 on the calling thread and the workers.
+//
+// Indices are claimed one by one, and the caller works too: a worker that the system has put aside claims nothing and
+// so delays nobody, which keeps a loop fast on an oversubscribed machine. Workers watch for the next loop for some
+// microseconds (loops follow each other closely within a token), then sleep on a condition variable.
+class ThreadPool {
+  public:
+    using Task = void (*)(void* context, int32_t index);
+
+    static constexpr int32_t kMaxCount = 0xffff;
+
+    explicit ThreadPool(int num_threads);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    int num_threads() const { return static_cast<int>(workers_.size()) + 1; }
+    void run(int32_t count, Task task, void* context);  // count <= kMaxCount
+
+    template <typename F>
+    void parallel_for(int32_t count, F&& body) {
+        run(count, [](void* context, int32_t index) { (*static_cast<F*>(context))(index); }, &body);
+    }
+
+  private:
+    void work();
+    void worker_loop();
+    bool wait_for_loop(uint32_t seen);
+
+    // 32 bits of generation, 16 of the loop's count, 16 of its next unclaimed index, changed by compare-and-swap: a
+    // claim succeeds only while the loop whose task was read is still the current one.
+    std::atomic<uint64_t> state_{0};
+    std::atomic<int32_t> finished_{0};
+    std::atomic<Task> task_{nullptr};
+    std::atomic<void*> context_{nullptr};
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::atomic<int> sleepers_{0};
+    std::atomic<bool> stopping_{false};
+    std::vector<std::thread> workers_;
+};
+
+}  // namespace di

@@ -1,0 +1,59 @@
+// How a weight matrix lies in memory for the kernels: tiles of sixteen rows, one SIMD lane a row.
+//
+// A tile holds the codes of its rows for all columns, then its scales. Columns are padded to a multiple of 32 and
+// rows to a multiple of 16, both with zeros. Codes are unsigned (`sym` is shifted by 2^(bits-1)) and lie in quads, four
+// consecutive columns of one row in the four bytes of a 32-bit lane, so that integer dot products need no shuffle:
+//   int8   64 bytes per 4 columns:   byte j of lane r = column j
+//   int4   64 bytes per 8 columns:   byte j of lane r = column j (low nibble), column 4 + j (high nibble)
+//   int3  192 bytes per 32 columns:  three 64-byte words; byte j of words 0 and 1 holds the low two bits of columns
+//          4k + j (k = 0..3, from bit 2k) of their sixteen columns; byte j of word 2 the high bits of 4k + j at bit k
+//   dense  16 elements per column
+// Scales, zeros and biases follow as [group][16], super scales as [256 columns][16].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace di {
+
+constexpr int kTileRows = 16;
+constexpr int kColumnStep = 32;
+constexpr int kSuperColumns = 256;
+
+enum class Codes : int32_t { kF32 = 0, kF16 = 1, kBf16 = 2, kInt3 = 3, kInt4 = 4, kInt8 = 8 };
+enum class Scheme : int32_t { kSym = 0, kZero = 1, kAffine = 2 };
+enum class ScaleType : int32_t { kF16 = 0, kF32 = 1, kTwoLevelU8 = 2, kTwoLevelI8 = 3 };
+
+// A matrix in tiles; plain data, owned by PackedLinear.
+struct Tiles {
+    int32_t out_features = 0, in_features = 0;
+    int32_t padded_in = 0, num_tiles = 0;
+    Codes codes = Codes::kF32;
+    Scheme scheme = Scheme::kSym;
+    ScaleType scale_type = ScaleType::kF16, bias_type = ScaleType::kF16;
+    int32_t group_columns = 0;  // padded_in when a row is one group
+    int32_t num_groups = 0;
+    size_t scales_at = 0, zeros_at = 0, biases_at = 0, super_scales_at = 0, super_biases_at = 0;  // within a tile
+    size_t tile_bytes = 0;
+    const uint8_t* data = nullptr;
+    const float* bias = nullptr;     // [num_tiles * 16] or null
+    const int32_t* perm = nullptr;   // [in_features] or null: stored column c reads input perm[c]
+};
+
+inline int32_t round_up(int32_t n, int32_t step) { return (n + step - 1) / step * step; }
+
+inline size_t code_bytes_per_step(Codes codes) {  // of 32 columns x 16 rows
+    switch (codes) {
+        case Codes::kF32: return 2048;
+        case Codes::kF16:
+        case Codes::kBf16: return 1024;
+        case Codes::kInt3: return 192;
+        case Codes::kInt4: return 256;
+        case Codes::kInt8: return 512;
+    }
+    return 0;
+}
+
+inline bool is_dense(Codes codes) { return codes == Codes::kF32 || codes == Codes::kF16 || codes == Codes::kBf16; }
+
+}  // namespace di
