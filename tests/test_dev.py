@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,10 +85,7 @@ def test_every_import_is_a_declared_dependency() -> None:
 
 
 def _names(requirements: list[str]) -> set[str]:
-    return {
-        requirement.split("=")[0].rstrip("<>=!~ ").split(">")[0].lower()
-        for requirement in requirements
-    }
+    return {re.split(r"[^\w-]", requirement)[0].lower() for requirement in requirements}
 
 
 def _third_party_imports(path: Path) -> set[str]:
