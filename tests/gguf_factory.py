@@ -151,9 +151,9 @@ def tokenizer_metadata(vocab: int) -> dict[str, Any]:
     characters = {byte: chr(byte) for byte in printable}
     characters |= {byte: chr(256 + index) for index, byte in enumerate(others)}
     tokens = [characters[byte] for byte in range(256)]
-    tokens += ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    types = [1] * 256 + [3] * 3 + [5] * (vocab - 259)
-    tokens += [f"[PAD{index}]" for index in range(vocab - 259)]
+    tokens += ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "ab", "cd"]
+    types = [1] * 256 + [3] * 3 + [1] * 2 + [5] * (vocab - 261)
+    tokens += [f"[PAD{index}]" for index in range(vocab - 261)]
     return {
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "qwen2",
@@ -193,7 +193,7 @@ def write_gguf(
     *,
     max_tensors_per_shard: int = 0,
 ) -> Path:
-    """Writes float tensors, quantized by gguf itself to `types` (default F32); returns the (first) file.
+    """Writes tensors, quantized by gguf to `types` (default F32); returns the (first) file.
 
     Types that gguf cannot quantize get random blocks.
     """

@@ -17,8 +17,6 @@ def check_output(output: Path, source: Path, *, overwrite: bool) -> None:
     target, origin = output.resolve(), source.resolve()
     if target == origin or target in origin.parents:
         raise UsageError(f"{output} is the source itself or a folder that contains it.")
-    if origin.is_dir() and origin in target.parents:
-        raise UsageError(f"{output} is inside the source folder.")
     if not output.exists():
         return
     if not output.is_dir():

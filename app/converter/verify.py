@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float32]
 def verify_exact(source: SourceLinear, converted: ConvertedLinear) -> ConvertedLinear:
     """Decodes both sides of an exact linear, a block of rows at a time, and compares bits.
 
-    One that differs after all is reported as what it is: the source's grid, with the error measured.
+    One that differs after all is reported as what it is: the source's grid, with its error.
     """
     if converted.path is not TensorPath.EXACT:
         return converted
