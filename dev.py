@@ -42,7 +42,8 @@ STAMPS = VENV / "stamps"
 QT_PACKAGES = (
     *("libglib2.0-0", "libgl1", "libegl1", "libxkbcommon0", "libdbus-1-3", "libfontconfig1"),
     *("libxcb-cursor0", "libxkbcommon-x11-0", "libxcb-icccm4", "libxcb-keysyms1", "libxcb-shape0"),
-    *("libxcb-image0", "libxcb-randr0", "libxcb-render-util0", "libxcb-xinerama0"),
+    *("libxcb-image0", "libxcb-randr0", "libxcb-render-util0", "libxcb-shm0", "libxcb-sync1"),
+    *("libxcb-xfixes0", "libxcb-xkb1"),
     *("fontconfig", "fonts-dejavu-core", "fonts-noto-cjk"),
 )
 DEMO_PROMPT = "Explain in two sentences why the sky is blue."
