@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from app.core.errors import AppError, EngineError, ResourceError
+from app.core.errors import AppError, EngineError, ResourceError, UsageError
 from app.core.events import (
     EngineState,
     EngineStateChanged,
@@ -175,11 +175,15 @@ class EngineHost:
         future.set_result(self._loaded.model)
 
     def _add(self, request: Request, handle: RequestHandle) -> None:
+        if request.request_id in self._handles:
+            error = UsageError(f"The request {request.request_id} is running already.")
+            handle.put(RequestFailed(request.request_id, ErrorInfo.from_exception(error)))
+            return
         self._handles[request.request_id] = handle
         try:
             self._ready_engine().engine.add(request)
-        except AppError as error:
-            info = ErrorInfo.from_exception(error)
+        except AppError as refusal:
+            info = ErrorInfo.from_exception(refusal)
             self._publish([RequestFailed(request.request_id, info)])
 
     def _ready_engine(self) -> LoadedEngine:

@@ -59,10 +59,10 @@ class Sampler:
     def sample(self, logits: npt.NDArray[np.float32]) -> int:
         """The next token id from logits [vocab_size]; ties at temperature 0 go to the lowest id.
 
-        Raises EngineError when a logit is not a number.
+        Raises EngineError when a logit is not a number or infinite; -inf rules a token out.
         """
-        if np.isnan(logits).any():
-            raise EngineError("The executor computed logits that are not numbers.")
+        if not np.isfinite(logits.max()):  # the maximum of anything with a NaN is NaN
+            raise EngineError("The executor computed logits that are not finite.")
         penalized = self.penalize(logits)
         token_id = (
             int(penalized.argmax()) if self._params.temperature == 0 else self._draw(penalized)

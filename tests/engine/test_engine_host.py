@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import CheckpointError, ContextLengthError, EngineError, ResourceError
+from app.core.errors import (
+    CheckpointError,
+    ContextLengthError,
+    EngineError,
+    ResourceError,
+    UsageError,
+)
 from app.core.events import (
     EngineState,
     EngineStateChanged,
@@ -157,6 +163,16 @@ def test_a_refused_request_fails_alone(loaded: EngineHost) -> None:
     with pytest.raises(ContextLengthError, match=r"5000 tokens.* 4096"):
         handle.result()
     assert loaded.state is EngineState.READY
+    assert loaded.submit(Request(prompt="x", sampling=GREEDY)).result().text
+
+
+def test_a_request_that_runs_already_is_refused_and_goes_on(loaded: EngineHost) -> None:
+    request = Request(prompt="Hello", sampling=ENDLESS)
+    first = loaded.submit(request)
+    with pytest.raises(UsageError, match="running already"):
+        loaded.submit(request).result()
+    first.cancel()
+    assert first.result().finish_reason is FinishReason.CANCELLED
     assert loaded.submit(Request(prompt="x", sampling=GREEDY)).result().text
 
 

@@ -161,11 +161,18 @@ def test_draws_follow_the_probabilities() -> None:
     np.testing.assert_allclose(counts / 20_000, [0.5, 0.3, 0.2], atol=4 * 0.5 / 20_000**0.5)
 
 
-def test_logits_that_are_no_numbers_are_an_executor_fault() -> None:
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_logits_that_are_not_finite_are_an_executor_fault(value: float) -> None:
     logits = random_logits()
-    logits[3] = np.nan
-    with pytest.raises(EngineError):
+    logits[3] = value
+    with pytest.raises(EngineError, match="not finite"):
         Sampler(GREEDY, [], VOCAB_SIZE).sample(logits)
+
+
+def test_minus_infinity_rules_a_token_out() -> None:
+    logits = np.array([-np.inf, 0.0, -np.inf], dtype=np.float32)
+    sampler = Sampler(SamplingParams(temperature=1.0, repetition_penalty=1.1), [0], 3)
+    assert [sampler.sample(logits) for _ in range(50)] == [1] * 50
 
 
 @pytest.mark.parametrize(
