@@ -6,6 +6,7 @@ format is tokenizers' own (`Tokenizer.to_str`).
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,11 +21,10 @@ def build_tokenizer_json(
     metadata: Mapping[str, Any], vocabulary: GgufVocabulary
 ) -> tuple[dict[str, Any], bool]:
     """The `tokenizer.json` object, and whether text starts with bos."""
-    kind = metadata.get("tokenizer.ggml.model")
+    kind = _read_name(metadata, "tokenizer.ggml.model")
     if kind == "gpt2":
-        pre_tokenizer = _find_pre_tokenizer(
-            metadata.get("tokenizer.ggml.pre"), vocabulary.file_name
-        )
+        pre_name = _read_name(metadata, "tokenizer.ggml.pre")
+        pre_tokenizer = _find_pre_tokenizer(pre_name, vocabulary.file_name)
         adds_bos = vocabulary.flag("add_bos_token", pre_tokenizer.adds_bos)
         parts = _build_byte_level_parts(vocabulary, pre_tokenizer)
     elif kind == "llama":
@@ -32,7 +32,7 @@ def build_tokenizer_json(
         parts = _build_sentencepiece_parts(vocabulary)
     else:
         raise UnsupportedError(
-            f"{vocabulary.file_name}: its tokenizer is of the kind {kind!r}, "
+            f"{vocabulary.file_name}: its tokenizer is of the kind {reprlib.repr(kind)}, "
             f"and only gpt2 and llama are supported; {_HINT}."
         )
     skeleton = {
@@ -44,17 +44,22 @@ def build_tokenizer_json(
     return skeleton | parts | {"post_processor": _post_processor(vocabulary, adds_bos)}, adds_bos
 
 
-def _find_pre_tokenizer(kind: object, file_name: str) -> PreTokenizer:
-    if kind in (None, "", "default"):
+def _read_name(metadata: Mapping[str, Any], key: str) -> str:
+    value = metadata.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _find_pre_tokenizer(name: str, file_name: str) -> PreTokenizer:
+    if name in ("", "default"):
         raise UnsupportedError(
             f"{file_name}: it does not name its pre-tokenizer (files made before May 2024 split "
             f"text wrongly); download a newer file, or {_HINT}."
         )
-    if not isinstance(kind, str) or kind not in PRE_TOKENIZERS:
+    if name not in PRE_TOKENIZERS:
         raise UnsupportedError(
-            f"{file_name}: the pre-tokenizer {kind!r} is not supported; {_HINT}."
+            f"{file_name}: the pre-tokenizer {reprlib.repr(name)} is not supported; {_HINT}."
         )
-    return PRE_TOKENIZERS[kind]
+    return PRE_TOKENIZERS[name]
 
 
 def _build_byte_level_parts(

@@ -6,6 +6,7 @@ Keys and token types are those of llama.cpp (`gguf-py/gguf/constants.py`, `src/l
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -71,7 +72,7 @@ class GgufVocabulary:
         for left, right in pairs:
             if left not in known or right not in known or left + right not in known:
                 raise InvalidSourceError(
-                    f"{self.file_name}: the merge {left!r} + {right!r} is not in its vocabulary."
+                    f"{self.file_name}: the merge {reprlib.repr(left)} + {reprlib.repr(right)} is not in its vocabulary."
                 )
         return pairs
 

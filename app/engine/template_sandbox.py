@@ -7,8 +7,10 @@ which is put in when the template is compiled.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jinja2
@@ -21,6 +23,7 @@ from jinja2.visitor import NodeTransformer
 
 MAX_TEXT_CHARS = 8 * 1024 * 1024
 MAX_RENDER_S = 10.0
+_WIDE_FORMAT = re.compile(r"%[^%a-zA-Z]*\d{6}")
 
 
 class _GenerationTag(jinja2.ext.Extension):
@@ -94,6 +97,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         self.filters["_watched_loop"] = self._watch_loop
         self.filters["_checked_size"] = self.check_size
         self.filters["_joined"] = self._join
+        for name in ("center", "indent", "format"):
+            self.filters[name] = self._check_widths(self.filters[name])
         self.start_clock()
 
     def compile_bounded(self, source: str) -> jinja2.Template:
@@ -117,6 +122,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     def call(self, context: jinja2.runtime.Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Every call that a template makes, macros included."""
         self.check_time()
+        if isinstance(obj, types.BuiltinMethodType):  # such as 'x'.ljust
+            self._check_arguments(args)
         return self.check_size(super().call(context, obj, *args, **kwargs))
 
     def call_binop(
@@ -129,8 +136,23 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         elif operator == "**" and not (_times(right) <= 64 and _times(left) <= 2**32):
             raise jinja2.TemplateRuntimeError("it computes a huge power")
         elif operator == "%" and isinstance(left, str):
-            raise jinja2.TemplateRuntimeError("it formats text with '%'")
+            self._check_arguments((left,))
         return self.check_size(super().call_binop(context, operator, left, right))
+
+    def _check_widths(self, function: Callable[..., str]) -> Callable[..., str]:
+        """A filter that pads, whose numbers are checked."""
+
+        def checked(*args: Any, **kwargs: Any) -> str:
+            self._check_arguments((*args, *kwargs.values()))
+            return function(*args, **kwargs)
+
+        return checked
+
+    def _check_arguments(self, values: Iterable[Any]) -> None:
+        for value in values:
+            if isinstance(value, str) and _WIDE_FORMAT.search(value):
+                raise jinja2.TemplateRuntimeError("it formats text to a huge width")
+            self._check_length(_times(value))
 
     def _watch_loop(self, values: Iterable[Any]) -> _WatchedLoop:
         return _WatchedLoop(values, self)
