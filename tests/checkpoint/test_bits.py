@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.checkpoint.bits import pack_codes, unpack_codes
@@ -36,6 +36,7 @@ def test_signed_codes_are_twos_complement(bits: int, packed: list[int]) -> None:
     assert unpack_codes(np.array([packed], np.uint8), bits, 2, signed=True)[0].tolist() == [-4, 3]
 
 
+@settings(deadline=None)
 @given(
     bits=st.sampled_from([3, 4, 8]),
     shape=st.tuples(st.integers(1, 5), st.integers(1, 70)),
@@ -57,6 +58,7 @@ def test_round_trip(bits: int, shape: tuple[int, int], signed: bool, seed: int) 
     assert np.array_equal(unpacked, codes)
 
 
+@settings(deadline=None)
 @given(bits=st.sampled_from([3, 4]), codes=st.lists(st.integers(0, 7), min_size=1, max_size=40))
 def test_packing_is_the_bitstream(bits: int, codes: list[int]) -> None:
     stream = sum(code << bits * i for i, code in enumerate(codes))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from app.checkpoint.manifest import Manifest, Provenance, SourceInfo
@@ -220,3 +223,36 @@ def test_unknown_tensors_are_refused_by_name(folder: Path) -> None:
 def test_manifest_round_trip_is_stable(folder: Path) -> None:
     text = (folder / "manifest.json").read_text()
     assert Manifest.from_text(text).to_text() == text
+
+
+@settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    name=st.sampled_from(["manifest.json", LAYER, "norm.safetensors", "config.json"]),
+    place=st.floats(0, 1, exclude_max=True),
+    mask=st.integers(1, 255),
+    cut=st.booleans(),
+)
+def test_any_damaged_byte_is_an_answer_not_a_crash(
+    folder: Path, name: str, place: float, mask: int, cut: bool
+) -> None:
+    path = folder / name
+    sound = path.read_bytes()
+    at = int(place * len(sound))
+    path.write_bytes(
+        sound[:at] if cut else sound[:at] + bytes([sound[at] ^ mask]) + sound[at + 1 :]
+    )
+    try:
+        with suppress(CheckpointError):  # a byte of data goes unnoticed unless hashes are checked
+            _open_and_read(folder)
+        if name != "manifest.json":
+            _fails(folder, name)
+    finally:
+        path.write_bytes(sound)
+
+
+def _open_and_read(folder: Path) -> None:
+    with Checkpoint.open(folder, verify=False) as checkpoint:
+        checkpoint.linear(NAME)
+        checkpoint.vector("norm")

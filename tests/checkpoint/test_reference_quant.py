@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.checkpoint.reference_quant import (
@@ -116,6 +116,7 @@ def test_dense_weights_decode_to_their_values(dtype: type) -> None:
     assert dequantize(Linear((2, 2), weight=weight)).tolist() == [[1.5, -2.0], [0.0, 3.0]]
 
 
+@settings(deadline=None)
 @given(
     bits=st.sampled_from([3, 4, 8]),
     group=st.sampled_from([16, 32, 64, 128, -1]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.converter.grid_search import code_range, round_to_codes, search_scales
@@ -78,6 +78,7 @@ def test_the_sign_puts_the_extreme_weight_on_the_long_end(extreme: float) -> Non
     assert _error(weights, scales, 4) < 1e-5
 
 
+@settings(deadline=None)
 @given(
     bits=st.sampled_from([3, 4, 8]),
     seed=st.integers(0, 2**32 - 1),
@@ -94,6 +95,7 @@ def test_weights_on_a_grid_are_found_given_its_scale(bits: int, seed: int, expon
     assert _error(weights, found, bits) < 1e-5
 
 
+@settings(deadline=None)
 @given(exponent=st.integers(-100, 45), seed=st.integers(0, 2**32 - 1))
 def test_magnitude_does_not_matter(exponent: int, seed: int) -> None:
     weights = np.random.default_rng(seed).normal(size=(4, 32)).astype(np.float32)
