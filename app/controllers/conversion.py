@@ -107,6 +107,11 @@ class ConversionController(QObject):
         """The jobs that wait."""
         return tuple(self._queue)
 
+    @property
+    def is_worker_running(self) -> bool:
+        """Whether the worker process lives; its memory is given back soon after the last job."""
+        return self._link.is_running
+
     def enqueue(
         self,
         sources: Sequence[Path],

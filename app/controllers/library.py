@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,11 +39,11 @@ class LibraryController(QObject):
 
     def refresh(self) -> None:
         """Reads the library again; answered by `entries_changed` or `failed`."""
-        self._add(lambda: _list(self._library_dir))
+        self._add(partial(_list, self._library_dir))
 
     def remove(self, name: str) -> None:
         """Deletes one checkpoint from the disk; answered by `entries_changed` or `failed`."""
-        self._add(lambda: _remove_and_list(name, self._library_dir))
+        self._add(partial(_remove_and_list, name, self._library_dir))
 
     def shutdown(self) -> None:
         """Waits for what runs; call once before the application quits."""
@@ -50,6 +51,7 @@ class LibraryController(QObject):
         if self._thread is not None:
             self._thread.finished.disconnect(self._on_thread_finished)
             self._thread.join()
+            self._thread = None
 
     def _add(self, task: Task) -> None:
         self._tasks.append(task)
