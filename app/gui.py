@@ -35,7 +35,8 @@ from app.core.log import configure_logging
 from app.core.paths import chats_path, library_dir, log_path, resources_dir, settings_path
 from app.core.settings import SettingsStore
 from app.hub.starter import find_starter
-from app.ui.main_window import Controllers, MainWindow
+from app.ui.controllers import Controllers
+from app.ui.main_window import MainWindow
 from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import BannerTone
 
@@ -131,8 +132,9 @@ def main(path: Path | None = None) -> int:
     app = create_application()
     program = Program(app)
     ErrorHook(program.window).install()
+    # From the event loop: what was painted is on the screen by then.
+    program.window.painted.connect(lambda: QTimer.singleShot(0, lambda: program.start(path)))
     program.window.show()
-    QTimer.singleShot(0, lambda: program.start(path))
     code = app.exec()
     program.shutdown()
     return code

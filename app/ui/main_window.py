@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from app.controllers.chat import ChatController
-from app.controllers.conversion import ConversionController
-from app.controllers.library import LibraryController
 from app.core.events import ErrorInfo
 from app.core.settings import SettingsStore
+from app.ui.controllers import Controllers
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
@@ -25,21 +22,12 @@ from app.ui.widgets.drop_overlay import DropOverlay
 from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
 
 
-@dataclass(frozen=True, slots=True)
-class Controllers:
-    """What the window commands and listens to."""
-
-    conversion: ConversionController
-    chat: ChatController
-    library: LibraryController
-
-
 class MainWindow(QMainWindow):
     """Signals:
-    closing: the window was closed; the application is about to shut down.
+    painted: the user sees the window for the first time.
     """
 
-    closing = Signal()
+    painted = Signal()
 
     def __init__(
         self,
@@ -54,6 +42,7 @@ class MainWindow(QMainWindow):
         self._settings = settings
         self._theme = theme
         self._starter = starter
+        self._is_painted = False
         self.chat_page = ChatPage(controllers.chat, settings, has_starter=starter is not None)
         self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
         self.banners = BannerStack()
@@ -72,13 +61,9 @@ class MainWindow(QMainWindow):
         self._create_shortcuts()
         self._restore_geometry()
 
-    # --- commands ------------------------------------------------------------------------------
-
     def show_page(self, page: QWidget) -> None:
         """Brings a page to the front."""
-        self._pages.setCurrentWidget(page)
-        self._rail.select(self._pages.currentIndex())
-        page.setFocus()
+        self._on_page_requested(self._pages.indexOf(page))
 
     def convert(self, sources: Sequence[Path]) -> None:
         """Starts (or queues) conversions and shows them."""
@@ -124,12 +109,18 @@ class MainWindow(QMainWindow):
         geometry = self.saveGeometry().toBase64().data()
         self._settings.update(window_geometry=bytes(geometry).decode("ascii"))
         super().closeEvent(event)
-        self.closing.emit()
 
-    # --- helpers ---------------------------------------------------------------------------------
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._is_painted:
+            self._is_painted = True
+            self.painted.emit()
 
     def _on_page_requested(self, position: int) -> None:
-        self.show_page(self._pages.widget(position))
+        self._pages.setCurrentIndex(position)
+        self._rail.select(position)
+        if page := self._pages.currentWidget():
+            page.setFocus()
 
     def _on_theme_requested(self, mode: ThemeMode) -> None:
         self._theme.set_mode(mode)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$")
 _LIST_ITEM = re.compile(r"^ {0,3}([-*+]|\d{1,9}[.)])\s")
 
+_MAY_BECOME_ITEM = re.compile(r"^ {0,3}([-*+]|\d{0,9}[.)]?)$")
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -39,6 +41,8 @@ class BlockSplitter:
         *lines, self._partial = (self._partial + text).split("\n")
         for line in lines:
             self._take_line(line)
+        if self._partial and not self._fence and self._surely_starts_new_block(self._partial):
+            self._close_text()
 
     @property
     def blocks(self) -> list[Block]:
@@ -80,6 +84,10 @@ class BlockSplitter:
             return False
         in_list = any(_LIST_ITEM.match(earlier) for earlier in self._open_lines[:1])
         return not (in_list and (line.startswith((" ", "\t")) or _LIST_ITEM.match(line)))
+
+    def _surely_starts_new_block(self, partial: str) -> bool:
+        """The same for a line that may go on: `1` could still become the item `1. two`."""
+        return self._starts_new_block(partial) and not _MAY_BECOME_ITEM.match(partial)
 
     def _take_code_line(self, line: str) -> None:
         if self._closes_fence(line):

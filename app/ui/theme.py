@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -77,9 +77,9 @@ LIGHT = Tokens(
     danger="#b3261e",
     danger_soft="#fce8e6",
     plot_weights="#4250d0",
-    plot_kv="#1f9d8f",
-    plot_workspace="#d08a1d",
-    plot_rest="#8a93a5",
+    plot_kv="#1b8b7f",
+    plot_workspace="#b9770f",
+    plot_rest="#818a9c",
     code_name="#0b6961",
 )
 
@@ -207,10 +207,11 @@ def system_is_dark() -> bool:
     return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
 
 
-class Theme:
+class Theme(QObject):
     """Applies the chosen mode to the application and follows the desktop when asked to."""
 
     def __init__(self, app: QApplication, mode: ThemeMode) -> None:
+        super().__init__()
         self._app = app
         self._mode = mode
         self._applied: Tokens | None = None
@@ -254,7 +255,7 @@ def set_role(widget: QWidget, name: str, value: str | bool) -> None:
     widget.setProperty(name, value)
     widget.style().unpolish(widget)
     widget.style().polish(widget)
-    widget.updateGeometry()
+    QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))  # frames measure their margins
 
 
 def contrast_ratio(first: str, second: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -12,7 +13,6 @@ from app.chat.transcript import Conversation, SamplingSettings, Turn
 from app.controllers.chat import ChatController, ChatState
 from app.core.events import ErrorInfo, LoadedModel, MemorySampled, PrefillProgressed
 from app.core.settings import SettingsStore
-from app.hub.library import LibraryEntry
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.chat_top_bar import ChatTopBar
 from app.ui.widgets.composer import Composer
@@ -20,6 +20,9 @@ from app.ui.widgets.conversation_panel import ConversationPanel
 from app.ui.widgets.empty_chat import EmptyChat
 from app.ui.widgets.side_panel import SidePanel
 from app.ui.widgets.transcript_view import TranscriptView
+
+if TYPE_CHECKING:
+    from app.hub.library import LibraryEntry
 
 _COMPOSER_WIDTH = 780
 # A window that becomes narrower than this folds a side column; one that becomes wider unfolds it.

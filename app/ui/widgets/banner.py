@@ -93,7 +93,7 @@ class BannerStack(QWidget):
         super().__init__(parent)
         self._banners: dict[str, Banner] = {}
         self._rows = QVBoxLayout(self)
-        self._rows.setContentsMargins(16, 10, 16, 0)
+        self._rows.setContentsMargins(16, 10, 16, 6)
         self._rows.setSpacing(8)
         self.hide()
 

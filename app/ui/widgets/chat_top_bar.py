@@ -13,7 +13,9 @@ from app.ui.icons import IconButton
 from app.ui.widgets.card import create_chip
 from app.ui.widgets.model_picker import ModelPicker
 
-_CHIPS_WIDTH = 700
+# A bar at least this wide has room for the chip.
+_DEVICE_WIDTH = 560
+_ARCHITECTURE_WIDTH = 740
 
 
 class ChatTopBar(QFrame):
@@ -56,10 +58,9 @@ class ChatTopBar(QFrame):
 
     def _update_chips(self) -> None:
         """The context is shown always, the rest where there is room."""
-        has_room = self.width() >= _CHIPS_WIDTH
         self._context.setVisible(self._has_model)
-        for chip in (self._architecture, self._device):
-            chip.setVisible(self._has_model and has_room)
+        self._device.setVisible(self._has_model and self.width() >= _DEVICE_WIDTH)
+        self._architecture.setVisible(self._has_model and self.width() >= _ARCHITECTURE_WIDTH)
 
     def _build(self) -> None:
         for button, toggled in (

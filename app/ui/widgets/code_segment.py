@@ -71,12 +71,11 @@ class _CodeEdit(QPlainTextEdit):
             event.ignore()
 
 
-class CodeSegment(QFrame):
+class CodeSegment(QWidget):
     """One fenced block; `set_code` may be called at every repaint of a stream."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        set_role(self, "code", True)
         self._code = ""
         self._language = ""
         self._last_cost_s = 0.0
@@ -130,11 +129,16 @@ class CodeSegment(QFrame):
         head.addWidget(self._label)
         head.addStretch()
         head.addWidget(copy)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 6)
-        layout.setSpacing(2)
-        layout.addLayout(head)
         body = QHBoxLayout()
         body.setContentsMargins(10, 0, 10, 0)
         body.addWidget(self._edit)
-        layout.addLayout(body)
+        frame = QFrame()
+        set_role(frame, "code", True)
+        rows = QVBoxLayout(frame)
+        rows.setContentsMargins(0, 0, 0, 6)
+        rows.setSpacing(2)
+        rows.addLayout(head)
+        rows.addLayout(body)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 2, 0, 11)
+        layout.addWidget(frame)

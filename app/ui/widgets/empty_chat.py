@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.hub.library import LibraryEntry
 from app.ui.formats import format_bytes
 from app.ui.icons import IconLabel
 from app.ui.theme import set_role, ui_font
+
+if TYPE_CHECKING:
+    from app.hub.library import LibraryEntry
 
 _MAX_ENTRIES = 5
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.controllers.chat import ChatState
 from app.core.events import LoadedModel
-from app.hub.library import LibraryEntry
 from app.ui.formats import format_bytes
 from app.ui.icons import create_icon
+
+if TYPE_CHECKING:
+    from app.hub.library import LibraryEntry
 
 _BUSY = (ChatState.LOADING, ChatState.GENERATING, ChatState.UNLOADING)
 

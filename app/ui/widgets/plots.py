@@ -1,4 +1,4 @@
-"""The live plots. Imports pyqtgraph, and with it NumPy: not to be imported before the first paint."""
+"""The live plots. Imports pyqtgraph, and with it NumPy: import it after the first paint only."""
 
 from __future__ import annotations
 

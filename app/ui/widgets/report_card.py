@@ -60,6 +60,7 @@ class ReportCard(Card):
         self.tensors_button.setChecked(False)
 
     def _show_badge(self, report: ConversionReport) -> None:
+        set_role(self.badge, "badge", "success" if report.lossless else "accent")
         if report.lossless:
             self.badge.setText(self.tr("✓ Lossless"))
             self.badge.setToolTip(
@@ -69,7 +70,6 @@ class ReportCard(Card):
             text = self.tr("Largest relative error {error}")
             self.badge.setText(text.format(error=format_error(report.rel_err_max)))
             self.badge.setToolTip(self.tr("Measured per tensor against the source's own decoding."))
-        set_role(self.badge, "badge", "success" if report.lossless else "accent")
 
     def _fill_tiles(self, report: ConversionReport) -> None:
         clear_layout(self._tiles)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
     QDoubleSpinBox,
     QGridLayout,
     QLabel,
@@ -86,7 +85,6 @@ class SliderField(QWidget):
         self._field.setRange(self._least, most)
         self._field.setSingleStep(self._step)
         self._field.setDecimals(0 if self._step >= 1 else 2)
-        self._field.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
         self._field.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._field.setFixedWidth(74)
         self._field.setSpecialValueText(special_text)

@@ -1,0 +1,18 @@
+"""The controllers, handed to the window as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.controllers.chat import ChatController
+from app.controllers.conversion import ConversionController
+from app.controllers.library import LibraryController
+
+
+@dataclass(frozen=True, slots=True)
+class Controllers:
+    """What the window commands and listens to."""
+
+    conversion: ConversionController
+    chat: ChatController
+    library: LibraryController

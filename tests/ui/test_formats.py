@@ -1,0 +1,80 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.ui.formats import (
+    estimate_remaining_s,
+    format_bytes,
+    format_duration,
+    format_error,
+    format_moment,
+    format_parameters,
+    format_rate,
+)
+
+
+@pytest.mark.parametrize(
+    ("num_bytes", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1023, "1.0 KiB"),
+        (98_341_632, "93.8 MiB"),
+        (150 * 1024**2, "150 MiB"),
+        (25_198_714_880, "23.5 GiB"),
+        (5 * 1024**5, "5120 TiB"),
+    ],
+)
+def test_bytes(num_bytes: int, text: str) -> None:
+    assert format_bytes(num_bytes) == text
+
+
+def test_rate() -> None:
+    assert format_rate(2 * 1024**2) == "2.0 MiB/s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.84, "0.8 s"),
+        (9.97, "10 s"),
+        (59.4, "59 s"),
+        (200, "3 min 20 s"),
+        (7500, "2 h 5 min"),
+    ],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(134_515_008, "135 M"), (7_615_616_512, "7.6 B")])
+def test_parameters(count: int, text: str) -> None:
+    assert format_parameters(count) == text
+
+
+@pytest.mark.parametrize(("error", "text"), [(0.0, "0"), (1e-9, "1e-07 %"), (0.0712, "7.1 %")])
+def test_only_no_error_is_zero(error: float, text: str) -> None:
+    assert format_error(error) == text
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (datetime(2026, 3, 5, 9, 7, tzinfo=UTC), "09:07"),
+        (datetime(2026, 3, 2, 9, 7, tzinfo=UTC), "Mon 09:07"),
+        (datetime(2025, 12, 24, 9, 7, tzinfo=UTC), "2025-12-24"),
+    ],
+)
+def test_moment(moment: datetime, text: str) -> None:
+    assert format_moment(moment, datetime(2026, 3, 5, 18, 0, tzinfo=UTC)) == text
+
+
+def test_remaining_time_needs_a_speed() -> None:
+    assert estimate_remaining_s(0, 100, 3.0) is None
+    assert estimate_remaining_s(10, 100, 0.1) is None
+    assert estimate_remaining_s(25, 100, 10.0) == pytest.approx(30.0)
+    assert estimate_remaining_s(101, 100, 10.0) == 0.0

@@ -1,0 +1,59 @@
+"""Opens the real window on the test's home, and closes it the way the program does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.gui import Program, create_application
+
+# Generous: the machine may be busy with other tests.
+TIMEOUT_MS = 180_000
+OFFSCREEN_NOISE = "This plugin does not support propagateSizeHints"
+
+
+def open_program() -> Program:
+    """A program whose window is shown, with what follows the first paint done."""
+    program = Program(create_application())
+    program.window.show()
+    program.start(None)
+    return program
+
+
+def close_program(program: Program) -> None:
+    """Everything `app.gui.main` does after the event loop."""
+    program.window.close()
+    program.shutdown()
+    program.window.deleteLater()
+
+
+def drag_over(target: QWidget, paths: Iterable[Path]) -> QDragEnterEvent:
+    """Drags files over a widget without letting go."""
+    event = QDragEnterEvent(QPoint(40, 40), Qt.DropAction.CopyAction, _mime(paths), *_BUTTONS)
+    QApplication.sendEvent(target, event)
+    return event
+
+
+def drop_on(target: QWidget, paths: Iterable[Path]) -> QDropEvent:
+    """Drags files over a widget and lets go."""
+    mime = _mime(paths)
+    enter = QDragEnterEvent(QPoint(40, 40), Qt.DropAction.CopyAction, mime, *_BUTTONS)
+    QApplication.sendEvent(target, enter)
+    drop = QDropEvent(QPoint(40, 40), Qt.DropAction.CopyAction, mime, *_BUTTONS)
+    QApplication.sendEvent(target, drop)
+    return drop
+
+
+_BUTTONS = (Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+_KEEP: list[QMimeData] = []
+
+
+def _mime(paths: Iterable[Path]) -> QMimeData:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    _KEEP[:] = [mime]  # the event holds a bare pointer
+    return mime
