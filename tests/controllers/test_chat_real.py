@@ -1,0 +1,105 @@
+"""The chat controller with the real engine and the starter model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.chat.store import ChatStore
+from app.chat.transcript import SamplingSettings, Turn
+from app.controllers.chat import ChatController, ChatState
+from app.core.paths import chats_path
+
+TIMEOUT_MS = 240_000
+GREEDY = SamplingSettings(temperature=0.0, max_tokens=24)
+LONG = SamplingSettings(temperature=0.0)
+STORY = "Write a very long story about a dog, a cat and a bird. Use many words."
+
+
+@pytest.fixture
+def chat(qtbot: QtBot, starter_checkpoint: Path) -> Iterator[ChatController]:
+    controller = ChatController(ChatStore.open(chats_path()))
+    with qtbot.waitSignal(controller.model_loaded, timeout=TIMEOUT_MS):
+        controller.load_model(starter_checkpoint, device="cpu", max_model_len=1024)
+    yield controller
+    controller.shutdown()
+
+
+def converse(qtbot: QtBot, chat: ChatController, text: str) -> Turn:
+    with qtbot.waitSignal(chat.reply_finished, timeout=TIMEOUT_MS) as blocker:
+        chat.send(text)
+    turn = blocker.args[1]
+    assert isinstance(turn, Turn)
+    return turn
+
+
+def saved_reply(conversation_id: str) -> Turn:
+    store = ChatStore.open(chats_path())
+    turn = store.load_conversation(conversation_id).turns[-1]
+    store.close()
+    return turn
+
+
+def test_two_turns_use_the_cache_and_are_saved(qtbot: QtBot, chat: ChatController) -> None:
+    chat.new_conversation(sampling=GREEDY)
+    first = converse(qtbot, chat, "What is the capital of France?")
+    assert "Paris" in first.content
+    second = converse(qtbot, chat, "And of Italy?")
+    assert first.stats
+    assert second.stats
+    assert second.stats.cached_tokens > 0
+    assert second.stats.prompt_tokens > first.stats.prompt_tokens
+    assert saved_reply(chat.conversation.conversation_id) == second
+
+
+def test_stop_ends_a_long_reply(qtbot: QtBot, chat: ChatController) -> None:
+    chat.new_conversation(sampling=LONG)
+    with qtbot.waitSignal(chat.text_appended, timeout=TIMEOUT_MS):
+        chat.send(STORY)
+    with qtbot.waitSignal(chat.reply_finished, timeout=TIMEOUT_MS) as blocker:
+        chat.stop()
+    assert blocker.args[1].stats.finish_reason == "cancelled"
+    assert chat.state is ChatState.READY
+
+
+def test_kill_mid_reply_saves_the_text_and_one_click_restarts(
+    qtbot: QtBot, chat: ChatController
+) -> None:
+    pieces: list[str] = []
+    replies: list[Turn] = []
+    chat.text_appended.connect(lambda _, text: pieces.append(text))
+    chat.reply_finished.connect(lambda _, turn: replies.append(turn))
+    chat.new_conversation(sampling=LONG)
+    chat.send(STORY)
+    qtbot.waitUntil(lambda: len("".join(pieces).split()) >= 5, timeout=TIMEOUT_MS)
+    with qtbot.waitSignal(chat.worker_died, timeout=TIMEOUT_MS) as blocker:
+        psutil.Process(chat.worker_pid).kill()
+    assert "The reply so far is saved." in blocker.args[0]
+    assert chat.state is ChatState.DOWN
+    (reply,) = replies
+    assert reply.is_interrupted
+    assert reply.content == "".join(pieces)
+    assert saved_reply(chat.conversation.conversation_id) == reply
+    with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
+        chat.restart()
+    chat.new_conversation(sampling=GREEDY)
+    assert "Paris" in converse(qtbot, chat, "What is the capital of France?").content
+
+
+def test_memory_is_sampled_by_cause(qtbot: QtBot, chat: ChatController) -> None:
+    with qtbot.waitSignal(chat.memory_sampled, timeout=TIMEOUT_MS) as blocker:
+        pass
+    (sample,) = blocker.args
+    assert sample.rss_bytes > sample.weights_bytes > 50_000_000
+    assert sample.total_bytes > sample.available_bytes > 0
+
+
+def test_a_prompt_beyond_the_context_is_refused(qtbot: QtBot, chat: ChatController) -> None:
+    with qtbot.waitSignal(chat.reply_failed, timeout=TIMEOUT_MS) as blocker:
+        chat.send("word " * 3000)
+    assert blocker.args[1].kind == "ContextLengthError"
+    assert chat.state is ChatState.READY
