@@ -38,7 +38,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
             is_deleted INTEGER NOT NULL DEFAULT 0
         )"""
     )
-    connection.execute("CREATE INDEX turns_by_conversation ON turns (conversation_id, turn_id)")
+    connection.execute("CREATE INDEX turns_by_conversation ON turns (conversation_id, is_deleted)")
 
 
 # `UPGRADES[n]` takes a database from version n to n + 1; never change one that was released.

@@ -72,13 +72,13 @@ class ChatStore:
             rows = self._connection.execute(
                 """SELECT conversation_id, title, updated,
                     (SELECT count(*) FROM turns AS t
-                     WHERE t.conversation_id = c.conversation_id AND NOT t.is_deleted) AS num_turns
+                     WHERE t.conversation_id = c.conversation_id AND t.is_deleted = 0) AS num_turns
                 FROM conversations AS c
-                WHERE NOT is_deleted AND (title LIKE :like ESCAPE '\\' OR EXISTS
+                WHERE is_deleted = 0 AND (:query = '' OR title LIKE :like ESCAPE '\\' OR EXISTS
                     (SELECT 1 FROM turns AS t WHERE t.conversation_id = c.conversation_id
-                     AND NOT t.is_deleted AND t.content LIKE :like ESCAPE '\\'))
+                     AND t.is_deleted = 0 AND t.content LIKE :like ESCAPE '\\'))
                 ORDER BY updated DESC, rowid DESC""",
-                {"like": _like_pattern(query)},
+                {"query": query.strip(), "like": _like_pattern(query.strip())},
             ).fetchall()
         return tuple(summary_from_row(row) for row in rows)
 
@@ -90,7 +90,7 @@ class ChatStore:
                 (conversation_id,),
             ).fetchone()
             turns = self._connection.execute(
-                f"""SELECT {TURN_COLUMNS} FROM turns WHERE conversation_id = ? AND NOT is_deleted
+                f"""SELECT {TURN_COLUMNS} FROM turns WHERE conversation_id = ? AND is_deleted = 0
                 ORDER BY turn_id""",
                 (conversation_id,),
             ).fetchall()
@@ -229,5 +229,5 @@ def _translated_errors() -> Iterator[None]:
 
 
 def _like_pattern(query: str) -> str:
-    escaped = "".join(f"\\{char}" if char in "\\%_" else char for char in query.strip())
+    escaped = "".join(f"\\{char}" if char in "\\%_" else char for char in query)
     return f"%{escaped}%"
