@@ -91,22 +91,14 @@ def _build_byte_level_parts(
 
 
 def _build_sentencepiece_parts(vocabulary: GgufVocabulary) -> dict[str, Any]:
-    """BPE over whole text with byte fallback.
-
-    The prefix space is a normalizer and not `Metaspace`, because like SentencePiece (and llama.cpp)
-    it gives every stretch of text between special tokens one more space, also to text that starts
-    with one.
-    """
+    """BPE over whole text with byte fallback."""
     prefix = vocabulary.flag("add_space_prefix", True)
-    prepend = [{"type": "Prepend", "prepend": "▁"}] if prefix else []
-    strip = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if prefix else []
-    replace = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
     restore = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
-    unknown = _unknown_token(vocabulary)
+    strip = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if prefix else []
     model = {
         "type": "BPE",
         "dropout": None,
-        "unk_token": unknown,
+        "unk_token": _unknown_token(vocabulary),
         "continuing_subword_prefix": None,
         "end_of_word_suffix": None,
         "fuse_unk": True,
@@ -115,15 +107,34 @@ def _build_sentencepiece_parts(vocabulary: GgufVocabulary) -> dict[str, Any]:
         "vocab": _vocab(vocabulary),
         "merges": derive_merges(vocabulary),
     }
-    return {
-        "normalizer": {"type": "Sequence", "normalizers": [*prepend, replace]},
-        "pre_tokenizer": None,
+    return _prefix_space_parts(vocabulary, prefix) | {
         "decoder": {
             "type": "Sequence",
             "decoders": [restore, {"type": "ByteFallback"}, {"type": "Fuse"}, *strip],
         },
         "model": model,
     }
+
+
+def _prefix_space_parts(vocabulary: GgufVocabulary, prefix: bool) -> dict[str, Any]:
+    """How spaces become U+2581, and where one more is put before the text.
+
+    SentencePiece, llama.cpp and most published files give one to every stretch of text between
+    special tokens. Mistral's vocabularies from v2 on, which have [INST] as a token, were trained
+    and are published with one at the very start only: their templates write the others themselves.
+    """
+    if prefix and "[INST]" in {vocabulary.tokens[i] for i in vocabulary.special_ids()}:
+        metaspace = {
+            "type": "Metaspace",
+            "replacement": "▁",
+            "prepend_scheme": "first",
+            "split": False,
+        }
+        return {"normalizer": None, "pre_tokenizer": metaspace}
+    prepend = [{"type": "Prepend", "prepend": "▁"}] if prefix else []
+    replace = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    normalizer = {"type": "Sequence", "normalizers": [*prepend, replace]}
+    return {"normalizer": normalizer, "pre_tokenizer": None}
 
 
 def derive_merges(vocabulary: GgufVocabulary) -> list[tuple[str, str]]:

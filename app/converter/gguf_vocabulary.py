@@ -71,8 +71,9 @@ class GgufVocabulary:
         ]
         for left, right in pairs:
             if left not in known or right not in known or left + right not in known:
+                pair = f"{reprlib.repr(left)} + {reprlib.repr(right)}"
                 raise InvalidSourceError(
-                    f"{self.file_name}: the merge {reprlib.repr(left)} + {reprlib.repr(right)} is not in its vocabulary."
+                    f"{self.file_name}: the merge {pair} is not in its vocabulary."
                 )
         return pairs
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -85,18 +84,6 @@ def test_digits_are_single_tokens_and_leave_the_spaces_together(
     text: str, ids: list[int], rebuilt: Tokenizer
 ) -> None:
     assert rebuilt.encode(text).ids == ids
-
-
-def test_building_the_starter_takes_less_than_a_second(starter_gguf: Path) -> None:
-    metadata = read_metadata(starter_gguf)
-    fastest = min(_time_build(metadata) for _ in range(3))
-    assert fastest < 1.0
-
-
-def _time_build(metadata: dict[str, Any]) -> float:
-    start = time.perf_counter()
-    build_tokenizer_files(metadata, {}, "starter.gguf")
-    return time.perf_counter() - start
 
 
 def test_configuration_files_hold_what_the_metadata_says(starter_gguf: Path) -> None:

@@ -68,6 +68,19 @@ def test_bos_is_added_and_control_tokens_are_found_in_text(tmp_path: Path) -> No
     assert eos not in tokenizer.encode("the</s>sea", parse_special=False)
 
 
+def test_mistral_vocabularies_have_the_prefix_space_only_at_the_very_start(tmp_path: Path) -> None:
+    # As mistral-common encodes a turn: [INST], then the text with its one prefix space, which the
+    # template writes as "[INST] the".
+    processor = train()
+    tokens = create_metadata(processor)["tokenizer.ggml.tokens"]
+    tokenizer = load(
+        _build(processor, tokens=["[INST]" if t == "</s>" else t for t in tokens]), tmp_path
+    )
+    expected = [processor.eos_id(), *processor.encode("the sea")]
+    assert tokenizer.encode("[INST] the sea", add_special_tokens=False) == expected
+    assert tokenizer.encode("the sea", add_special_tokens=False) == processor.encode("the sea")
+
+
 def test_bytes_without_a_piece_are_decoded_as_utf8(tmp_path: Path) -> None:
     tokenizer = load(_build(train()), tmp_path)
     text = "𓀀𓂀"  # hieroglyphs, which are in none of the training texts
