@@ -109,12 +109,12 @@ def lint_prepared() -> int:
 
 def bench(args: list[str]) -> int:
     prepare_everything()
-    return call(str(ROOT / "benchmarks" / "table.py"), *args)
+    return call("-m", "benchmarks.table", *args)
 
 
 def screenshot(args: list[str]) -> int:
     prepare_runtime()
-    return call(str(ROOT / "benchmarks" / "screenshot.py"), *args)
+    return call("-m", "benchmarks.screenshot", *args)
 
 
 def install(args: list[str]) -> int:

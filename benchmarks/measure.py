@@ -1,0 +1,48 @@
+"""Shared by the benchmarks: fresh processes in a home of their own, medians of several runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+Figures = dict[str, float]
+
+
+@contextmanager
+def own_home() -> Iterator[Path]:
+    """An empty `DEEPINFER_HOME` for everything started inside."""
+    before = os.environ.get("DEEPINFER_HOME")
+    with tempfile.TemporaryDirectory(prefix="deepinfer-bench-") as folder:
+        os.environ["DEEPINFER_HOME"] = folder
+        try:
+            yield Path(folder)
+        finally:
+            os.environ.pop("DEEPINFER_HOME")
+            if before is not None:
+                os.environ["DEEPINFER_HOME"] = before
+
+
+def run_json(*arguments: str) -> dict[str, Any]:
+    """The document that a fresh interpreter prints when run with these arguments."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def medians(runs: Sequence[Mapping[str, float]]) -> Figures:
+    """The median of each figure over the runs."""
+    return {name: median(run[name] for run in runs) for name in runs[0]}
+
+
+def print_json(document: object) -> None:
+    """The one document of a benchmark."""
+    print(json.dumps(document, indent=2))

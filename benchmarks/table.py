@@ -1,0 +1,103 @@
+"""All benchmarks, and the table of README.md made from them: `python3 dev.py bench [NAME ...]`.
+
+With names, only those are measured and printed; without, README's table is rewritten.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from app.core.device import describe_machine
+from benchmarks.measure import print_json, run_json
+
+_ROOT = Path(__file__).resolve().parents[1]
+_README = _ROOT / "README.md"
+_BEGIN, _END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+_NAMES = ("startup", "conversion", "decode", "responsiveness")
+
+Rows = list[tuple[str, str]]
+
+
+def _startup_rows(figures: dict[str, Any]) -> Rows:
+    return [("Process start to first paint of the window", f"{figures['first_paint_s']:.2f} s")]
+
+
+def _conversion_rows(figures: dict[str, Any]) -> Rows:
+    peak_mib = figures["peak_rss_bytes"] / (1 << 20)
+    return [
+        ("Converting the starter model", f"{figures['seconds']:.1f} s, {peak_mib:.0f} MiB at most")
+    ]
+
+
+def _decode_rows(figures: dict[str, Any]) -> Rows:
+    return [
+        (
+            f"Starter model on `{device}`: prompt, decode",
+            f"{speed['prefill_tok_s']:.0f}, {speed['decode_tok_s']:.1f} tokens/s",
+        )
+        for device, speed in figures.items()
+    ]
+
+
+def _responsiveness_rows(figures: dict[str, Any]) -> Rows:
+    return [
+        (
+            f"Event loop lateness during {phase}: p99, worst",
+            f"{lateness['p99_ms']:.1f} ms, {lateness['max_ms']:.0f} ms",
+        )
+        for phase, lateness in figures.items()
+    ]
+
+
+_ROWS: dict[str, Callable[[dict[str, Any]], Rows]] = {
+    "startup": _startup_rows,
+    "conversion": _conversion_rows,
+    "decode": _decode_rows,
+    "responsiveness": _responsiveness_rows,
+}
+
+
+def main(names: list[str]) -> int:
+    """Measures; returns 2 for a name that is none."""
+    if unknown := [name for name in names if name not in _NAMES]:
+        sys.stderr.write(f"No benchmark is called {unknown[0]}: choose from {', '.join(_NAMES)}.\n")
+        return 2
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    results = {name: run_json("-m", f"benchmarks.{name}") for name in names or _NAMES}
+    print_json(results)
+    if not names:
+        _write_table(results)
+    return 0
+
+
+def _write_table(results: dict[str, dict[str, Any]]) -> None:
+    rows = [row for name in _NAMES for row in _ROWS[name](results[name])]
+    lines = ["| what | measured |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows)]
+    text = _README.read_text(encoding="utf-8")
+    before, rest = text.split(_BEGIN)
+    after = rest.split(_END)[1]
+    table = "\n".join([_BEGIN, _describe_run(), "", *lines, _END])
+    _README.write_text(f"{before}{table}{after}", encoding="utf-8")
+
+
+def _describe_run() -> str:
+    machine = describe_machine()
+    return (
+        f"Commit {_commit()}, {date.today().isoformat()}, {machine.cpu_name}, "
+        f"{machine.num_threads} threads, medians; `python3 dev.py bench` measures again."
+    )
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(_ROOT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""The real window, driven from a script: one step after another in Qt's own event loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QCoreApplication, QEventLoop
+
+from app.gui import Program, create_application
+from app.hub.starter import require_starter
+
+_TIMEOUT_S = 120.0
+
+
+class WindowDriver:
+    """A program that is open; a context manager that shuts it down."""
+
+    def __init__(self, **settings: object) -> None:
+        """`settings` are set before the window opens (`app.core.settings`)."""
+        self.app = create_application()
+        self.program = Program(self.app)
+        self.program.settings.update(**settings)
+        self.window = self.program.window
+        self.controllers = self.program.controllers
+
+    def __enter__(self) -> WindowDriver:
+        self.window.show()
+        self.program.start(None)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.window.close()
+        self.program.shutdown()
+
+    def wait_until(self, condition: Callable[[], bool], what: str) -> None:
+        """Runs the event loop until the condition holds; raises TimeoutError naming `what`."""
+        deadline_s = time.monotonic() + _TIMEOUT_S
+        while not condition():
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"Waited in vain for {what}.")
+            flags = QEventLoop.ProcessEventsFlag.WaitForMoreEvents
+            QCoreApplication.processEvents(flags, 50)
+
+    def rest(self, seconds: float) -> None:
+        """Runs the event loop for a while."""
+        end_s = time.monotonic() + seconds
+        self.wait_until(lambda: time.monotonic() >= end_s, "the end of a rest")
+
+    def convert_starter(self) -> None:
+        """Drops the starter model and waits for the checkpoint; leaves its report on the page."""
+        reports: list[object] = []
+        self.controllers.conversion.finished.connect(reports.append)
+        self.window.convert([require_starter()])
+        self.wait_until(lambda: bool(reports), "the conversion")
+
+    def load_first_model(self) -> None:
+        """Loads the first checkpoint of the library into the chat."""
+        loaded: list[object] = []
+        entries: list[object] = []
+        self.controllers.library.entries_changed.connect(entries.append)
+        self.controllers.library.refresh()
+        self.wait_until(lambda: bool(entries and entries[-1]), "the library")
+        self.controllers.chat.model_loaded.connect(loaded.append)
+        self.window.chat_with(entries[-1][0].path)  # type: ignore[index]
+        self.wait_until(lambda: bool(loaded), "the model")
+
+    def ask(self, text: str) -> None:
+        """Sends a message and waits for the whole reply."""
+        replies: list[object] = []
+        self.controllers.chat.reply_finished.connect(lambda _id, turn: replies.append(turn))
+        self.controllers.chat.send(text)
+        self.wait_until(lambda: bool(replies), "the reply")
