@@ -56,17 +56,23 @@ class CpuExecutor(Executor):
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots)
         check_runnable(spec)
+        self.kv_dtype = kv_dtype
         self._context = _create_context(num_threads or default_num_threads())
         self._linears: list[NativeLinear] = []
         self._model: NativeModel | None = None
         try:
-            self._model = self._load(checkpoint, kv_dtype == "fp16")
+            self._model = self._load(checkpoint)
         except NativeError as error:
             self.close()
             raise EngineError(f"The cpu executor cannot load this model: {error}.") from error
         except BaseException:
             self.close()
             raise
+
+    @property
+    def instruction_set(self) -> str:
+        """The SIMD instruction set that runs, as `kernels.cpu.loader.instruction_sets` names it."""
+        return self._context.instruction_set
 
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """All chunks in one native call; see `Executor.step`."""
@@ -104,7 +110,7 @@ class CpuExecutor(Executor):
         if self._context.handle:
             self._context.close()
 
-    def _load(self, checkpoint: Checkpoint, kv_half: bool) -> NativeModel:
+    def _load(self, checkpoint: Checkpoint) -> NativeModel:
         spec = self.spec
         embed_tokens = self._linear(checkpoint, "embed_tokens")
         lm_head = embed_tokens if spec.tie_word_embeddings else self._linear(checkpoint, "lm_head")
@@ -112,7 +118,8 @@ class CpuExecutor(Executor):
         norms: list[npt.NDArray[np.float32]] = []
         inv_freq = spec.rope.inverse_frequencies(self.max_model_len)
         layers = [self._layer(checkpoint, index, norms) for index in range(spec.num_hidden_layers)]
-        config = native_config(spec, self.max_model_len, self.num_slots, inv_freq, kv_half)
+        is_half = self.kv_dtype == "fp16"
+        config = native_config(spec, self.max_model_len, self.num_slots, inv_freq, is_half)
         final = _vector(checkpoint, "norm")
         return NativeModel(self._context, config, layers, embed_tokens, final, lm_head)
 
