@@ -79,6 +79,13 @@ def test_ties_at_the_edge_of_top_k_stay_as_in_transformers() -> None:
     assert probs.sum() == pytest.approx(1)
 
 
+def test_top_p_stops_where_the_sum_is_reached_exactly() -> None:
+    logits = np.zeros(4, dtype=np.float32)
+    params = SamplingParams(temperature=1.0, top_p=0.5)
+    ids, _ = candidates(logits, params)
+    assert len(ids) == np.count_nonzero(warped_by_transformers(logits, params)) == 2
+
+
 @settings(deadline=None, max_examples=200)
 @given(
     st.lists(st.floats(-50, 50, width=32), min_size=1, max_size=60),
