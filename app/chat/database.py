@@ -98,9 +98,14 @@ def _open_newer(connection: sqlite3.Connection, path: Path) -> OpenedDatabase:
 
 
 def _mark_interrupted(connection: sqlite3.Connection) -> None:
-    """Replies that were streaming when the program was killed."""
-    connection.execute("DELETE FROM turns WHERE state = 'streaming' AND content = ''")
-    connection.execute("UPDATE turns SET state = 'interrupted' WHERE state = 'streaming'")
+    """Replies that were streaming when the program was killed; those without a text are hidden.
+
+    Should a second program run, its reply is put right again when it ends.
+    """
+    connection.execute(
+        "UPDATE turns SET state = 'interrupted', is_deleted = (content = '') "
+        "WHERE state = 'streaming'"
+    )
 
 
 def _replace_damaged(path: Path, reason: str) -> OpenedDatabase:

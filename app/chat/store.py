@@ -165,7 +165,7 @@ class ChatStore:
             writer.close()
         state = "complete" if stats else "interrupted"
         self._write(
-            "UPDATE turns SET state = ?, stats = ? WHERE turn_id = ?",
+            "UPDATE turns SET state = ?, stats = ?, is_deleted = 0 WHERE turn_id = ?",
             (state, to_json(stats) if stats else None, writer.turn_id),
         )
         return self._load_turn(writer.turn_id)

@@ -64,6 +64,7 @@ class WorkerLink(QObject):
     def shutdown(self) -> None:
         """Ends the process and waits for it (seconds at most); no event is heard any more."""
         self._bridge.received.disconnect(self._on_bridge_received)
+        self._is_ending = True  # what is sent from now on reaches nobody
         self._process.stop()
 
     @Slot(object)

@@ -11,6 +11,7 @@ import pytest
 from app.chat.database import connect
 from app.chat.schema import UPGRADES, read_version, upgrade
 from app.chat.store import ChatStore
+from app.chat.transcript import TurnStats
 from app.core.errors import ChatStoreError
 
 
@@ -115,6 +116,30 @@ def test_replies_of_a_killed_program_are_interrupted(path: Path) -> None:
         (row,) = store.list_conversations()
         _, reply = store.load_conversation(row.conversation_id).turns
     assert (reply.content, reply.is_interrupted) == ("saved so far", True)
+
+
+def test_a_second_program_does_not_disturb_a_running_reply(path: Path) -> None:
+    with closing(ChatStore.open(path)) as store:
+        conversation_id = store.create_conversation().conversation_id
+        writer = store.begin_reply(conversation_id, "SmolLM2")
+        with closing(ChatStore.open(path)) as second:
+            assert second.load_conversation(conversation_id).turns == ()
+        writer.append("all of it")
+        store.finish_reply(writer, TurnStats("stop", 1, 0, 2, 0.1, 9.0))
+        (turn,) = store.load_conversation(conversation_id).turns
+    assert (turn.content, turn.is_interrupted) == ("all of it", False)
+
+
+def test_database_that_another_program_locks_still_starts(path: Path) -> None:
+    fill(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with closing(ChatStore.open(path)) as store:
+            assert "database is locked" in store.notice
+            assert store.list_conversations() == ()
+            store.create_conversation("only for now")
+    with closing(ChatStore.open(path)) as store:
+        assert [row.title for row in store.list_conversations()] == ["conversation 0"]
 
 
 def _add_folder(connection: sqlite3.Connection) -> None:
