@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEventLoop
 
+from app.core.paths import settings_path
+from app.core.settings import SettingsStore
 from app.gui import Program, create_application
 from app.hub.starter import require_starter
 
@@ -18,9 +21,9 @@ class WindowDriver:
 
     def __init__(self, **settings: object) -> None:
         """`settings` are set before the window opens (`app.core.settings`)."""
+        SettingsStore(settings_path()).update(**settings)
         self.app = create_application()
         self.program = Program(self.app)
-        self.program.settings.update(**settings)
         self.window = self.program.window
         self.controllers = self.program.controllers
 
@@ -71,3 +74,7 @@ class WindowDriver:
         self.controllers.chat.reply_finished.connect(lambda _id, turn: replies.append(turn))
         self.controllers.chat.send(text)
         self.wait_until(lambda: bool(replies), "the reply")
+
+    def save(self, path: Path) -> None:
+        """A picture of the window."""
+        self.window.grab().save(str(path))

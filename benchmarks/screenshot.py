@@ -1,0 +1,44 @@
+"""The picture in README.md: the real window with the starter model's real reply.
+
+Offscreen unless a platform is chosen; under a display server it is the same window.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from benchmarks.measure import own_home
+from benchmarks.window import WindowDriver
+
+_FOLDER = Path(__file__).resolve().parents[1] / "resources" / "screenshots"
+_PROMPT = "Write a Python function that adds two numbers, and explain it in two sentences."
+
+
+def main() -> int:
+    """Takes both pictures; returns 0."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    for theme in ("light", "dark"):
+        with own_home() as home, contextlib.chdir(home):
+            # A relative home, so that no picture shows a path of this machine.
+            os.environ["DEEPINFER_HOME"] = "DeepInfer"
+            _take_pictures(theme)
+    return 0
+
+
+def _take_pictures(theme: str) -> None:
+    with WindowDriver(theme=theme, temperature=0.0, max_tokens=256) as driver:
+        driver.convert_starter()
+        driver.rest(1.0)
+        driver.save(_FOLDER / f"convert-{theme}.png")
+        driver.load_first_model()
+        driver.ask(_PROMPT)
+        driver.rest(2.0)
+        driver.save(_FOLDER / f"chat-{theme}.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
