@@ -20,7 +20,7 @@ def linear(x: Floats, weight: Floats, bias: Floats | None = None) -> Floats:
 
 def rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:
     """x [..., n] divided by its root mean square, times weight [n]."""
-    return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps) * weight
+    return np.asarray(x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps) * weight)
 
 
 def rope(x: Floats, positions: npt.NDArray[np.integer], inv_freq: Floats, factor: float) -> Floats:
@@ -56,9 +56,9 @@ def attention(
     scores = np.where(seen, scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
-    return np.einsum("hnm,mhd->nhd", weights, values)
+    return np.asarray(np.einsum("hnm,mhd->nhd", weights, values))
 
 
 def silu_mul(gate: Floats, up: Floats) -> Floats:
     """silu(gate) * up with silu(g) = g / (1 + e^-g)."""
-    return gate / (1 + np.exp(-gate)) * up
+    return np.asarray(gate / (1 + np.exp(-gate)) * up)
