@@ -57,10 +57,16 @@ def config_from_gguf(
     name = architecture_of(metadata, file)
     reader = GgufMetadata(metadata, name, file)
     config = _sizes(reader)
+    if not 0 < config["num_hidden_layers"] <= len(shapes):
+        # Before anything is made per layer: a damaged count would ask for any amount of memory.
+        raise InvalidSourceError(
+            f"{file}: block_count is {config['num_hidden_layers']:,}, but there are only "
+            f"{len(shapes):,} tensors."
+        )
     config["vocab_size"] = _vocab_size(shapes, file)
     config["tie_word_embeddings"] = "output.weight" not in shapes
     config["rope_parameters"] = rope_parameters(reader, config["head_dim"], rope_freqs)
-    config |= _class_fields(reader, ARCHITECTURES[name], shapes) | _token_ids(metadata)
+    config |= _class_fields(reader, ARCHITECTURES[name], shapes) | _token_ids(metadata, file)
     _check_plain_decoder(reader)
     reader.finish(IGNORED_KEYS)
     return config
@@ -69,7 +75,7 @@ def config_from_gguf(
 def architecture_of(metadata: Mapping[str, Any], file: str) -> str:
     """`general.architecture`; refuses, by name, files that hold no language model we know."""
     kind, name = metadata.get("general.type", "model"), metadata.get("general.architecture")
-    if kind != "model":
+    if not isinstance(kind, str) or kind != "model":
         raise _not_a_model(file, _article(str(kind)))
     if not isinstance(name, str) or not name:
         raise InvalidSourceError(f"{file}: the metadata has no general.architecture.")
@@ -180,11 +186,13 @@ def _check_plain_decoder(reader: GgufMetadata) -> None:
         raise reader.refuse("pooling_type", "an embedding model is not supported")
 
 
-def _token_ids(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    keys = {
-        "bos_token_id": "bos_token_id",
-        "eos_token_id": "eos_token_id",
-        "pad_token_id": "padding_token_id",
-    }
-    found = {name: metadata.get(f"tokenizer.ggml.{key}") for name, key in keys.items()}
-    return {name: value for name, value in found.items() if value is not None}
+def _token_ids(metadata: Mapping[str, Any], file: str) -> dict[str, int]:
+    keys = {"bos_token_id": "bos", "eos_token_id": "eos", "pad_token_id": "padding"}
+    ids = {}
+    for name, key in keys.items():
+        found = metadata.get(f"tokenizer.ggml.{key}_token_id")
+        if found is not None and type(found) is not int:
+            raise InvalidSourceError(f"{file}: tokenizer.ggml.{key}_token_id is not an integer.")
+        if found is not None:
+            ids[name] = found
+    return ids

@@ -119,6 +119,9 @@ _DAMAGED = {
     "no architecture": ({"general__architecture": None}, "no general.architecture"),
     "missing": ({"llama__block_count": None}, "no llama.block_count"),
     "ill-typed": ({"llama__block_count": "two"}, "must be an integer"),
+    "layers without end": ({"llama__block_count": 1 << 40}, "only 21 tensors"),
+    "no layers": ({"llama__block_count": 0}, "block_count is 0"),
+    "array of kinds": ({"tokenizer__ggml__eos_token_id": np.array([2, 3])}, "not an integer"),
     "no heads": ({"llama__attention__head_count": 0}, "head_count is 0"),
     "linear without factor": ({"llama__rope__scaling__type": "linear"}, "no usable factor"),
 }

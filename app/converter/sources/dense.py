@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -66,6 +66,7 @@ class DenseSource(Source):
         _refuse_quantized(self.config, path)
         files = _weight_files(path)
         tensors = _read_headers(files)
+        _check_layer_count(self.config, tensors)
         self.notes = _settle_ties(self.config, tensors)
         spec = create_spec(self.config)
         self.files = (path / "config.json", *files)
@@ -153,6 +154,16 @@ def _read_header(path: Path) -> dict[str, StoredArray]:
         }
     finally:
         file.close()
+
+
+def _check_layer_count(config: dict[str, Any], tensors: Collection[str]) -> None:
+    """Before anything is made per layer: a damaged count would ask for any amount of memory."""
+    count = config.get("num_hidden_layers")
+    if isinstance(count, int) and count > len(tensors):
+        raise InvalidSourceError(
+            f"config.json: num_hidden_layers is {count:,}, but there are only "
+            f"{len(tensors):,} tensors."
+        )
 
 
 def _settle_ties(config: dict[str, Any], tensors: dict[str, StoredArray]) -> tuple[str, ...]:

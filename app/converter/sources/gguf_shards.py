@@ -92,7 +92,7 @@ def _check_shards(paths: tuple[Path, ...], headers: list[GgufHeader]) -> None:
         }
         wanted = {"no": number, "count": len(paths), "tensors.count": total}
         for key, value in wanted.items():
-            if found[key] != value:
+            if type(found[key]) is not int or found[key] != value:
                 raise InvalidSourceError(
                     f"{path.name}: split.{key} is {found[key]}, "
                     f"the {len(paths)} shards here make it {value}."
