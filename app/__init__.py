@@ -1,3 +1,3 @@
-"""DeepInfer Desktop: converts community checkpoints offline and chats with them on small machines."""
+"""DeepInfer Desktop: converts community checkpoints offline and chats on small machines."""
 
 __version__ = "0.1.0"

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.cli import COMMANDS
 from app.core.probe import has_display
 
 _NO_DISPLAY = "deepinfer: there is no display for a window; see `deepinfer --help` for commands.\n"
@@ -23,7 +24,8 @@ def _wants_window(args: Sequence[str]) -> bool:
     """Nothing, or one existing path: a double click, a drag on the program, a file association."""
     if not args:
         return True
-    return len(args) == 1 and not args[0].startswith("-") and Path(args[0]).exists()
+    is_word = args[0].startswith("-") or args[0] in COMMANDS
+    return len(args) == 1 and not is_word and Path(args[0]).exists()
 
 
 def _open_window(args: Sequence[str]) -> int:

@@ -47,7 +47,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measures and prints; raises AppError."""
-    model_dir = resolve_model(args.model)
+    model_dir = resolve_model(args.model, args.device)
     length = args.prompt + args.gen
     loaded = load_engine(model_dir, args.device, max_model_len=length, num_slots=args.batch)
     with closing(loaded):

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError("chat --json needs a prompt: -p PROMPT.")
     if args.raw and args.system:
         raise UsageError("--raw sends the prompt as it is, so there is no place for --system.")
-    model_dir = resolve_model(args.model)
+    model_dir = resolve_model(args.model, args.device)
     with EngineHost() as host:
         model = host.load_and_wait(model_dir, args.device)
         print_note(f"{model.name} on {model.device}: {model.device_note}")
@@ -67,7 +67,7 @@ def _answer_once(host: EngineHost, args: argparse.Namespace, model: LoadedModel)
 
 
 def _converse(host: EngineHost, args: argparse.Namespace) -> None:
-    print_note("Type a message; Ctrl+C stops a reply, an empty line or Ctrl+D ends.")
+    print_note("Type a message. Ctrl+C stops a reply; an empty line, Ctrl+D or Ctrl+C ends.")
     history: list[Message] = []
     while text := _read_line():
         handle = host.submit(_create_request(args, history, text))
@@ -79,7 +79,7 @@ def _converse(host: EngineHost, args: argparse.Namespace) -> None:
 def _read_line() -> str:
     try:
         return input("> ").strip()
-    except EOFError:
+    except (EOFError, KeyboardInterrupt):
         print()
         return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _load(stack: ExitStack, model: str, args: argparse.Namespace) -> LoadedEngine:
-    loaded = load_engine(resolve_model(model), args.device, max_model_len=args.ctx)
+    loaded = load_engine(resolve_model(model, args.device), args.device, max_model_len=args.ctx)
     return stack.enter_context(closing(loaded))
 
 
@@ -80,7 +81,7 @@ def _read_text(path: Path) -> str:
 
 def _print(result: Evaluation, loaded: LoadedEngine, args: argparse.Namespace) -> None:
     document = {
-        "perplexity": result.perplexity,
+        "perplexity": result.perplexity if math.isfinite(result.perplexity) else None,
         "tokens": result.tokens,
         "kl_mean": result.kl_mean,
         "kl_max": result.kl_max,

@@ -10,17 +10,20 @@ from app.cli.output import print_note
 from app.converter.sources.detect import open_source
 from app.core.errors import InvalidSourceError
 from app.core.paths import library_dir
+from app.engine.executors.factory import executor_class
 from app.hub.library import choose_output, find_by_source, resolve
 from app.hub.starter import require_starter
 
 STARTER = "starter"
 
 
-def resolve_model(text: str) -> Path:
+def resolve_model(text: str, device: str) -> Path:
     """The native folder of MODEL; a source is converted into the library first, once.
 
-    Raises InvalidSourceError when there is no such thing, and what a conversion raises.
+    Raises InvalidSourceError when there is no such thing, what a conversion raises, and, before any
+    work, what `executor_class` raises for a device that cannot be used.
     """
+    executor_class(device)
     native = resolve(text, library_dir())
     if native is not None:
         return native

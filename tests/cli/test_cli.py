@@ -205,6 +205,14 @@ def test_a_source_is_converted_into_the_library_once(
     assert [entry["name"] for entry in entries] == [starter_gguf.stem]
 
 
+def test_a_device_that_is_not_there_is_refused_before_any_work(
+    capsys: pytest.CaptureFixture[str], starter_gguf: Path
+) -> None:
+    assert main(["chat", str(starter_gguf), "-p", "Hi", "--device", "cuda"]) == 1
+    assert "no cuda executor" in capsys.readouterr().err
+    assert not library_dir().exists()
+
+
 def test_list_and_rm(
     run_json: Any, capsys: pytest.CaptureFixture[str], home_with_starter: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from app import __main__ as entry
+from app.cli import COMMANDS
+from app.cli.main import create_parser
 
 # None in sys.modules makes every import of that name fail.
 _BLOCKED = """
@@ -73,3 +76,32 @@ def test_a_reader_that_goes_away_is_no_traceback(starter_gguf: Path) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout == '{\n  "'
     assert "Traceback" not in done.stderr
+
+
+def test_a_command_is_a_command_even_beside_a_file_of_that_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "list").touch()
+    monkeypatch.chdir(tmp_path)
+    assert entry.main(["list"]) == 0
+    assert "empty" in capsys.readouterr().err
+
+
+def test_the_entry_knows_every_command() -> None:
+    usage = create_parser().format_help()
+    assert [name for name in COMMANDS if f"\n    {name} " not in usage] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl+C to a whole console")
+def test_an_interrupted_conversion_leaves_nothing(starter_gguf: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    command = [sys.executable, "-m", "app", "convert", str(starter_gguf), "-o", str(output)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert first.startswith("converting:")
+    assert process.returncode == 1
+    assert rest.splitlines()[-1] == "deepinfer: cancelled."
+    assert list(tmp_path.iterdir()) == []
