@@ -28,6 +28,7 @@ from app.chat.store import ChatStore
 from app.controllers.bridge import EventBridge
 from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
+from app.controllers.garbage import GuiGarbageCollector
 from app.controllers.library import LibraryController
 from app.core.errors import AppError
 from app.core.events import ErrorInfo, Event, JobFailed
@@ -79,6 +80,7 @@ class Program:
     """Everything that lives as long as the window, in the order of its making."""
 
     def __init__(self, app: QApplication) -> None:
+        self._garbage = GuiGarbageCollector()
         self.settings = SettingsStore(settings_path())
         self.theme = Theme(app, ThemeMode(self.settings.values.theme))
         self.store = ChatStore.open(chats_path())
@@ -108,6 +110,7 @@ class Program:
         self.controllers.chat.shutdown()
         self.controllers.library.shutdown()
         self.window.chat_page.shutdown()
+        self._garbage.stop()
 
     def _show_notes(self) -> None:
         notes = [*self.settings.notes, *([self.store.notice] if self.store.notice else [])]

@@ -55,8 +55,8 @@ class MainWindow(QMainWindow):
             theme.mode,
         )
         self._build()
-        self._overlay = DropOverlay(self)
-        self._overlay.paths_dropped.connect(self.convert)
+        self.overlay = DropOverlay(self)
+        self.overlay.paths_dropped.connect(self.convert)
         self._connect()
         self._create_shortcuts()
         self._restore_geometry()

@@ -67,9 +67,12 @@ class MarkdownWriter:
 
     def _remove_tail(self, cursor: QTextCursor) -> None:
         cursor.setPosition(self._tail_start)
+        before = cursor.blockFormat()
         cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
         self._is_empty = self._tail_start == 0
+        if not self._is_empty:
+            cursor.setBlockFormat(before)  # Qt lets an empty block, such as a rule, take the tail's
 
     def _write(self, cursor: QTextCursor, markdown: str) -> None:
         source = QTextDocument()

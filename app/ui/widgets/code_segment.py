@@ -82,8 +82,9 @@ class CodeSegment(QWidget):
         self._label = QLabel(self)
         self._label.setFont(ui_font(0.86))
         set_role(self._label, "tone", "muted")
-        self._edit = _CodeEdit()
-        self._highlighter = _SpanHighlighter(self._edit)
+        self.edit = _CodeEdit()
+        self.copy_button = CopyButton(lambda: self._code, self.tr("Copy code"), size=16)
+        self._highlighter = _SpanHighlighter(self.edit)
         self._build()
 
     @property
@@ -96,15 +97,13 @@ class CodeSegment(QWidget):
         if code.startswith(self._code) and self._code:
             self._append(code[len(self._code) :])
         elif code != self._code:
-            self._edit.setPlainText(code)
+            self.edit.setPlainText(code)
         self._code, self._language = code, language
         self._label.setText(language or self.tr("text"))
-        self._edit.setAccessibleName(
-            self.tr("Code, {language}").format(language=self._label.text())
-        )
+        self.edit.setAccessibleName(self.tr("Code, {language}").format(language=self._label.text()))
         if is_closed or self._last_cost_s < _STREAMING_BUDGET_S:
             self._colour()
-        self._edit.fit()
+        self.edit.fit()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -113,7 +112,7 @@ class CodeSegment(QWidget):
 
     def _append(self, text: str) -> None:
         if text:
-            cursor = self._edit.textCursor()
+            cursor = self.edit.textCursor()
             cursor.movePosition(cursor.MoveOperation.End)
             cursor.insertText(text)
 
@@ -123,15 +122,14 @@ class CodeSegment(QWidget):
         self._last_cost_s = time.perf_counter() - started
 
     def _build(self) -> None:
-        copy = CopyButton(lambda: self._code, self.tr("Copy code"), size=16)
         head = QHBoxLayout()
         head.setContentsMargins(12, 4, 6, 0)
         head.addWidget(self._label)
         head.addStretch()
-        head.addWidget(copy)
+        head.addWidget(self.copy_button)
         body = QHBoxLayout()
         body.setContentsMargins(10, 0, 10, 0)
-        body.addWidget(self._edit)
+        body.addWidget(self.edit)
         frame = QFrame()
         set_role(frame, "code", True)
         rows = QVBoxLayout(frame)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QMenu,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -142,6 +143,8 @@ class ConversationPanel(QFrame):
         self.search_field.setAccessibleName(self.tr("Search conversations"))
         self.search_field.setClearButtonEnabled(True)
         self.search_field.setAcceptDrops(False)
+        if clear := self.search_field.findChild(QToolButton):
+            clear.setAccessibleName(self.tr("Clear the search"))
         self.search_field.textChanged.connect(lambda _text: self._search_timer.start())
         self._search_timer.timeout.connect(self._on_search_timeout)
         self.new_button.clicked.connect(self.new_requested)

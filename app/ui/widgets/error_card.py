@@ -41,13 +41,13 @@ class ErrorCard(Card):
         self._overwrite_button.clicked.connect(self.overwrite_requested)
         self.chat_button = QPushButton(self.tr("Chat with it"))
         self.chat_button.clicked.connect(self.chat_requested)
-        self._copy_button = CopyButton(self._report, self.tr("Copy the message"))
+        self.copy_button = CopyButton(self._report, self.tr("Copy the message"))
         self._build()
 
     def show_error(self, name: str, error: ErrorInfo) -> None:
         """Shows what went wrong with the source `name`."""
         title = self.tr("{name} was not converted").format(name=name)
-        self._show(title, error.message, error.detail, self._retry_button, self._copy_button)
+        self._show(title, error.message, error.detail, self._retry_button, self.copy_button)
 
     def show_exists(self, name: str, error: ErrorInfo) -> None:
         """The library has it already: no failure, but a choice."""
@@ -68,7 +68,7 @@ class ErrorCard(Card):
             self._retry_button,
             self._overwrite_button,
             self.chat_button,
-            self._copy_button,
+            self.copy_button,
         ):
             button.setVisible(button in buttons)
 
@@ -85,7 +85,7 @@ class ErrorCard(Card):
         head.setSpacing(10)
         head.addWidget(IconLabel("warning", size=24, tone="danger"))
         head.addWidget(self._title, 1)
-        head.addWidget(self._copy_button)
+        head.addWidget(self.copy_button)
         buttons = QHBoxLayout()
         set_role(self.chat_button, "kind", "primary")
         set_role(self._details_button, "kind", "link")

@@ -44,8 +44,8 @@ class LivePanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._memory_plot: MemoryPlot | None = None
-        self._rate_plot: RatePlot | None = None
+        self.memory_plot: MemoryPlot | None = None
+        self.rate_plot: RatePlot | None = None
         self._import = _PlotImport(self)
         self._import.finished.connect(self._on_import_finished)
         self._values = {name: QLabel("–") for name in ("weights", "kv", "workspace", "rest")}
@@ -57,7 +57,7 @@ class LivePanel(QWidget):
 
     def start(self) -> None:
         """Loads the plots; call after the first paint."""
-        if not self._import.isRunning() and self._memory_plot is None:
+        if not self._import.isRunning() and self.memory_plot is None:
             self._import.start(QThread.Priority.LowPriority)
 
     def shutdown(self) -> None:
@@ -78,29 +78,29 @@ class LivePanel(QWidget):
         text = self.tr("{used} of {total}")
         used, total = format_bytes(sample.rss_bytes), format_bytes(sample.total_bytes)
         self._total.setText(text.format(used=used, total=total))
-        if self._memory_plot is not None and self.isVisible():
-            self._memory_plot.add(sample)
+        if self.memory_plot is not None and self.isVisible():
+            self.memory_plot.add(sample)
 
     def add_rate(self, tok_s: float) -> None:
         """One more measurement of the speed."""
         self._rate.setText(self.tr("{rate} tok/s").format(rate=f"{tok_s:.1f}"))
-        if self._rate_plot is not None and self.isVisible():
-            self._rate_plot.add(tok_s)
+        if self.rate_plot is not None and self.isVisible():
+            self.rate_plot.add(tok_s)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange:
-            for plot in (self._memory_plot, self._rate_plot):
+            for plot in (self.memory_plot, self.rate_plot):
                 if plot is not None:
                     plot.apply_theme()
 
     def _on_import_finished(self) -> None:
         from app.ui.widgets.plots import MemoryPlot, RatePlot
 
-        self._memory_plot = MemoryPlot(self.tr("Memory over time"))
-        self._rate_plot = RatePlot(self.tr("Tokens per second over time"))
-        self._memory_slot.addWidget(self._memory_plot)
-        self._rate_slot.addWidget(self._rate_plot)
+        self.memory_plot = MemoryPlot(self.tr("Memory over time"))
+        self.rate_plot = RatePlot(self.tr("Tokens per second over time"))
+        self._memory_slot.addWidget(self.memory_plot)
+        self._rate_slot.addWidget(self.rate_plot)
 
     def _build(self) -> None:
         layout = QVBoxLayout(self)

@@ -75,7 +75,7 @@ class ReplyCard(QWidget):
         self._waiting = QLabel(self.tr("Reading the prompt…"))
         self.body = MarkdownView(self)
         self._stats = QLabel()
-        self._copy = CopyButton(lambda: self.body.text, self.tr("Copy reply"), size=16)
+        self.copy_button = CopyButton(lambda: self.body.text, self.tr("Copy reply"), size=16)
         self._regenerate = IconButton("regenerate", self.tr("Regenerate (Ctrl+R)"), size=16)
         self._regenerate.clicked.connect(self.regenerate_requested)
         self._build()
@@ -115,12 +115,17 @@ class ReplyCard(QWidget):
         self._stats.setText(describe_reply(turn))
         self._show_footer(True)
 
+    @property
+    def can_regenerate(self) -> bool:
+        """Whether the card offers another reply."""
+        return not self._regenerate.isHidden()
+
     def set_can_regenerate(self, can: bool) -> None:
         """Only the last reply can be made again."""
         self._regenerate.setVisible(can)
 
     def _show_footer(self, shown: bool) -> None:
-        for widget in (self._stats, self._copy):
+        for widget in (self._stats, self.copy_button):
             widget.setVisible(shown)
 
     def _build(self) -> None:
@@ -132,7 +137,7 @@ class ReplyCard(QWidget):
         footer = QHBoxLayout()
         footer.setSpacing(2)
         footer.addWidget(self._stats, 1)
-        footer.addWidget(self._copy)
+        footer.addWidget(self.copy_button)
         footer.addWidget(self._regenerate)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

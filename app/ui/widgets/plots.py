@@ -27,6 +27,7 @@ class _TimePlot(pg.PlotWidget):
         super().__init__(parent, background=None)
         self.setAccessibleName(accessible_name)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAcceptDrops(False)
         self.setMouseEnabled(x=False, y=False)
         self.hideButtons()
         self.setMenuEnabled(False)
@@ -71,6 +72,11 @@ class MemoryPlot(_TimePlot):
         self._ceiling.setValue(sample.total_bytes / _MIB)
         self._ceiling.show()
         self._draw(sample.total_bytes / _MIB)
+
+    @property
+    def top_values(self) -> list[float]:
+        """The newest sample as drawn: the edges of the bands, in MiB, from the ground up."""
+        return [float(curve.yData[-1]) for curve in self._curves]
 
     def apply_theme(self) -> None:
         """Takes the current theme's colours."""

@@ -30,7 +30,7 @@ class ProgressCard(Card):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setAccessibleName(self.tr("Overall progress"))
-        self._strip = StepStrip()
+        self.strip = StepStrip()
         self.cancel_button = QPushButton(self.tr("Cancel"))
         self.cancel_button.clicked.connect(self.cancel_requested)
         head = QHBoxLayout()
@@ -40,14 +40,14 @@ class ProgressCard(Card):
         head.addWidget(self.cancel_button)
         self.rows.addLayout(head)
         self.rows.addWidget(self._bar)
-        self.rows.addWidget(self._strip)
+        self.rows.addWidget(self.strip)
 
     def show_planning(self) -> None:
         """The source is being read."""
         self._title.setText(self.tr("Reading the source…"))
         self._facts.clear()
         self._bar.setRange(0, 0)
-        self._strip.set_progress(0, 0)
+        self.strip.set_progress(0, 0)
         self.cancel_button.setEnabled(True)
 
     def show_starting(self, num_layers: int) -> None:
@@ -55,14 +55,14 @@ class ProgressCard(Card):
         self._title.setText(self.tr("Converting…"))
         self._bar.setRange(0, _BAR_STEPS)
         self._bar.setValue(0)
-        self._strip.set_progress(0, num_layers)
+        self.strip.set_progress(0, num_layers)
 
     def show_progress(self, progress: ConversionProgressed) -> None:
         """One more tensor is done."""
         fraction = progress.done_bytes / progress.total_bytes if progress.total_bytes else 0.0
         self._bar.setRange(0, _BAR_STEPS)
         self._bar.setValue(round(fraction * _BAR_STEPS))
-        self._strip.set_progress(progress.num_steps_done, progress.num_steps)
+        self.strip.set_progress(progress.num_steps_done, progress.num_steps)
         title = self.tr("Converting… {percent} %")
         self._title.setText(title.format(percent=int(fraction * 100)))
         self._facts.setText(self._describe(progress))

@@ -74,3 +74,4 @@ class RowTable(QTableView):
         head.setHighlightSections(False)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         head.setAccessibleName(self.tr("Columns"))
+        self.verticalHeader().setAccessibleName(self.tr("Rows"))

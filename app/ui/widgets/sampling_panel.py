@@ -21,6 +21,8 @@ from app.ui.widgets.slider_field import SliderField
 
 _APPLY_DELAY_MS = 250
 _MAX_SEED = 2**31 - 1
+_MAX_TOP_K = 1 << 20
+_MAX_TOKENS = 1 << 24
 
 
 class SamplingPanel(QWidget):
@@ -116,6 +118,7 @@ class SamplingPanel(QWidget):
                 least=0,
                 most=2,
                 step=0.05,
+                field_most=5,
             ),
             "top_p": SliderField(
                 self.tr("Top-p"),
@@ -130,6 +133,7 @@ class SamplingPanel(QWidget):
                 least=0,
                 most=200,
                 step=1,
+                field_most=_MAX_TOP_K,
                 special_text=off,
             ),
             "min_p": SliderField(
@@ -146,6 +150,7 @@ class SamplingPanel(QWidget):
                 least=0,
                 most=8192,
                 step=64,
+                field_most=_MAX_TOKENS,
                 special_text=self.tr("no limit"),
             ),
             "repetition_penalty": SliderField(

@@ -28,8 +28,10 @@ class _CalmSpinBox(QDoubleSpinBox):
 
 
 class SliderField(QWidget):
-    """Signals:
-    value_changed(float): by the user.
+    """The slider spans the usual values; the field takes more where `field_most` says so.
+
+    Signals:
+        value_changed(float): by the user.
     """
 
     value_changed = Signal(float)
@@ -42,57 +44,58 @@ class SliderField(QWidget):
         least: float,
         most: float,
         step: float,
+        field_most: float | None = None,
         special_text: str = "",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._step, self._least = step, least
-        self._slider = _CalmSlider(Qt.Orientation.Horizontal)
-        self._field = _CalmSpinBox()
-        self._slider.setRange(0, round((most - least) / step))
-        self._setup_field(most, special_text)
+        self.slider = _CalmSlider(Qt.Orientation.Horizontal)
+        self.spin_box = _CalmSpinBox()
+        self.slider.setRange(0, round((most - least) / step))
+        self._setup_field(most if field_most is None else field_most, special_text)
         self._build(label, help_text)
-        self._slider.valueChanged.connect(self._on_slider_changed)
-        self._field.valueChanged.connect(self._on_field_changed)
+        self.slider.valueChanged.connect(self._on_slider_changed)
+        self.spin_box.valueChanged.connect(self._on_field_changed)
 
     @property
     def value(self) -> float:
         """The number shown."""
-        return self._field.value()
+        return self.spin_box.value()
 
     def set_value(self, value: float) -> None:
         """Shows a number without telling anyone."""
-        for widget in (self._field, self._slider):
+        for widget in (self.spin_box, self.slider):
             widget.blockSignals(True)
-        self._field.setValue(value)
-        self._slider.setValue(self._to_position(value))
-        for widget in (self._field, self._slider):
+        self.spin_box.setValue(value)
+        self.slider.setValue(self._to_position(value))
+        for widget in (self.spin_box, self.slider):
             widget.blockSignals(False)
 
     def _to_position(self, value: float) -> int:
         return round((value - self._least) / self._step)
 
     def _on_slider_changed(self, position: int) -> None:
-        self._field.setValue(self._least + position * self._step)
+        self.spin_box.setValue(self._least + position * self._step)
 
     def _on_field_changed(self, value: float) -> None:
-        self._slider.blockSignals(True)
-        self._slider.setValue(self._to_position(value))
-        self._slider.blockSignals(False)
+        self.slider.blockSignals(True)
+        self.slider.setValue(self._to_position(value))
+        self.slider.blockSignals(False)
         self.value_changed.emit(value)
 
     def _setup_field(self, most: float, special_text: str) -> None:
-        self._field.setRange(self._least, most)
-        self._field.setSingleStep(self._step)
-        self._field.setDecimals(0 if self._step >= 1 else 2)
-        self._field.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._field.setFixedWidth(74)
-        self._field.setSpecialValueText(special_text)
+        self.spin_box.setRange(self._least, most)
+        self.spin_box.setSingleStep(self._step)
+        self.spin_box.setDecimals(0 if self._step >= 1 else 2)
+        self.spin_box.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.spin_box.setFixedWidth(74)
+        self.spin_box.setSpecialValueText(special_text)
 
     def _build(self, label: str, help_text: str) -> None:
         text = QLabel(label)
-        text.setBuddy(self._field)
-        for widget in (self._slider, self._field):
+        text.setBuddy(self.spin_box)
+        for widget in (self.slider, self.spin_box):
             widget.setAccessibleName(label)
             widget.setAccessibleDescription(help_text)
         self.setToolTip(help_text)
@@ -100,5 +103,5 @@ class SliderField(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setVerticalSpacing(3)
         layout.addWidget(text, 0, 0)
-        layout.addWidget(self._field, 0, 1)
-        layout.addWidget(self._slider, 1, 0, 1, 2)
+        layout.addWidget(self.spin_box, 0, 1)
+        layout.addWidget(self.slider, 1, 0, 1, 2)

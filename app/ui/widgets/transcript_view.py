@@ -38,7 +38,7 @@ class TranscriptView(QScrollArea):
         self._is_following = True
         self._column = QVBoxLayout()
         self._show_earlier = QPushButton(self.tr("Show earlier messages"))
-        self._to_end = IconButton("chevron_down", self.tr("Jump to the end"), self, size=22)
+        self.end_button = IconButton("chevron_down", self.tr("Jump to the end"), self, size=22)
         self._build()
 
     @property
@@ -106,7 +106,7 @@ class TranscriptView(QScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        button = self._to_end
+        button = self.end_button
         button.move((self.width() - button.width()) // 2, self.height() - button.height() - 10)
 
     def _create_card(self, turn: Turn) -> Card:
@@ -159,7 +159,7 @@ class TranscriptView(QScrollArea):
     def _on_scrolled(self, value: int) -> None:
         far = value < self.verticalScrollBar().maximum() - _FOLLOW_SLACK_PX
         self._is_following = not far
-        self._to_end.setVisible(far)
+        self.end_button.setVisible(far)
 
     def _build(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -168,9 +168,9 @@ class TranscriptView(QScrollArea):
         self.setAccessibleName(self.tr("Conversation"))
         set_role(self._show_earlier, "kind", "link")
         self._show_earlier.clicked.connect(self._on_show_earlier_clicked)
-        self._to_end.set_kind("floating")
-        self._to_end.clicked.connect(self._follow)
-        self._to_end.hide()
+        self.end_button.set_kind("floating")
+        self.end_button.clicked.connect(self._follow)
+        self.end_button.hide()
         self._column.setContentsMargins(24, 24, 24, 24)
         self._column.setSpacing(22)
         self._column.addWidget(self._show_earlier, alignment=Qt.AlignmentFlag.AlignHCenter)

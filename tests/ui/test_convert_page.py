@@ -1,0 +1,222 @@
+"""The Convert page shows what the controller tells, whatever comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.controllers.conversion import ConversionController, ConversionJob, ConversionState
+from app.core.events import (
+    ConversionPlan,
+    ConversionProgressed,
+    ConversionReport,
+    ErrorInfo,
+    PlannedGroup,
+    TensorReport,
+)
+from app.ui.pages.convert_page import ConvertPage
+
+JOB = ConversionJob(1, Path("/models/Tiny-1B.Q4_0.gguf"), Path("/library/Tiny-1B.Q4_0"))
+PLAN = ConversionPlan(
+    source=JOB.source,
+    output=JOB.output,
+    format="gguf",
+    architecture="LlamaForCausalLM",
+    name="Tiny-1B",
+    grid="auto",
+    num_layers=16,
+    num_parameters=1_235_000_000,
+    groups=(
+        PlannedGroup("Q4_0", "int4 sym g32", "exact", 112, 700 << 20, 700 << 20),
+        PlannedGroup("IQ3_S", "int4 sym g128", "requant", 1, 10 << 20, 12 << 20),
+    ),
+    source_bytes=6 << 30,
+    output_bytes=5 << 30,
+    notes=("One tensor is quantized anew.",),
+)
+REPORT = ConversionReport(
+    output=JOB.output,
+    format="gguf",
+    architecture="LlamaForCausalLM",
+    lossless=False,
+    num_exact=112,
+    num_grid=0,
+    num_requant=1,
+    num_dense=33,
+    rel_err_max=0.0712,
+    source_bytes=6 << 30,
+    output_bytes=5 << 30,
+    seconds=12.6,
+    peak_rss_bytes=800 << 20,
+    tensors=(
+        TensorReport("layers.0.q_proj", "Q4_0", "exact", "int4 sym g32", 0.0, 1 << 20),
+        TensorReport("lm_head", "IQ3_S", "requant", "int4 sym g128", 0.0712, 9 << 20),
+    ),
+)
+# Beyond 2^31: a Qt signal or progress bar that counts in int would wrap.
+PROGRESS = ConversionProgressed("layer 7", 8, 18, 3 << 30, 6 << 30, 30.0)
+
+
+@pytest.fixture
+def controller(qtbot: QtBot, tmp_path: Path) -> Iterator[ConversionController]:
+    made = ConversionController(tmp_path)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def page(qtbot: QtBot, controller: ConversionController) -> ConvertPage:
+    widget = ConvertPage(controller, has_starter=True)
+    qtbot.addWidget(widget)
+    widget.resize(1000, 800)
+    widget.show()
+    return widget
+
+
+def texts(widget: QWidget) -> str:
+    labels = widget.findChildren(QLabel)
+    return "\n".join(label.text() for label in labels if label.isVisibleTo(widget))
+
+
+def cells(table: QTableView) -> list[list[str]]:
+    model = table.model()
+    rows, columns = range(model.rowCount()), range(model.columnCount())
+    return [[model.index(row, column).data() for column in columns] for row in rows]
+
+
+def test_empty_page_says_what_to_do(page: ConvertPage) -> None:
+    assert page.drop_zone.isVisible()
+    assert "Drop a .gguf file" in texts(page)
+
+
+def test_plan_is_shown_as_a_table(
+    qtbot: QtBot, page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.job_started.emit(JOB)
+    assert "Tiny-1B.Q4_0.gguf" in texts(page)
+    controller.planned.emit(PLAN)
+    qtbot.waitUntil(lambda: "GGUF" in texts(page), timeout=20_000)
+    shown = texts(page)
+    for expected in (
+        "GGUF",
+        "LlamaForCausalLM",
+        "1.2 B parameters",
+        "16 layers",
+        "6.0 GiB → 5.0 GiB",
+    ):
+        assert expected in shown
+    assert "One tensor is quantized anew." in shown
+    assert cells(page.plan.table) == [
+        ["Q4_0", "int4 sym g32", "exact", "112", "700 MiB", "700 MiB"],
+        ["IQ3_S", "int4 sym g128", "requantized", "1", "10.0 MiB", "12.0 MiB"],
+    ]
+
+
+def test_progress_tells_share_speed_and_time_left(
+    page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.job_started.emit(JOB)
+    controller.planned.emit(PLAN)
+    controller.progressed.emit(PROGRESS)
+    shown = texts(page.progress)
+    for expected in ("50 %", "layer 7", "102 MiB/s", "30 s left"):
+        assert expected in shown
+    assert page.progress.strip.accessibleDescription() == "8 of 18 parts written"
+
+
+def test_report_is_shown_with_every_tensor_on_demand(
+    qtbot: QtBot, page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.job_started.emit(JOB)
+    controller.planned.emit(PLAN)
+    controller.finished.emit(REPORT)
+    qtbot.waitUntil(lambda: "peak memory" in texts(page.report), timeout=20_000)
+    shown = texts(page.report)
+    for expected in ("112", "tensors requantized", "7.1 %", "13 s", "800 MiB"):
+        assert expected in shown
+    assert "Lossless" not in shown
+    assert not page.report.table.isVisible()
+    page.report.tensors_button.click()
+    assert [row[0] for row in cells(page.report.table)] == ["layers.0.q_proj", "lm_head"]
+
+
+def test_tensors_are_sorted_by_their_numbers(
+    page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.finished.emit(REPORT)
+    page.report.tensors_button.click()
+    page.report.table.sortByColumn(
+        4, page.report.table.horizontalHeader().sortIndicatorOrder().DescendingOrder
+    )
+    assert [row[4] for row in cells(page.report.table)] == ["7.1 %", "0"]
+
+
+def test_lossless_is_said_only_of_lossless(
+    page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.finished.emit(replace(REPORT, lossless=True, rel_err_max=0.0))
+    assert "Lossless" in page.report.badge.text()
+    controller.finished.emit(REPORT)
+    assert "Lossless" not in page.report.badge.text()
+
+
+def test_chat_button_names_the_checkpoint(
+    qtbot: QtBot, page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.job_started.emit(JOB)
+    controller.finished.emit(REPORT)
+    with qtbot.waitSignal(page.chat_requested) as blocker:
+        page.report.chat_button.click()
+    assert blocker.args == [JOB.output]
+
+
+def test_failure_is_one_sentence_with_details_to_copy(
+    page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.job_started.emit(JOB)
+    controller.failed.emit(ErrorInfo("InvalidSourceError", "It is truncated.", "offset 4096"))
+    assert page.error.isVisible()
+    assert page.drop_zone.isVisible(), "the next file can be dropped or picked at once"
+    assert "It is truncated." in texts(page.error)
+    page.error.copy_button.click()
+    copied = QApplication.clipboard().text()
+    assert "It is truncated." in copied
+    assert "offset 4096" in copied
+
+
+def test_existing_output_is_a_choice_not_a_failure(
+    qtbot: QtBot, page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.job_started.emit(JOB)
+    controller.failed.emit(ErrorInfo("OutputExistsError", "It is there already."))
+    assert "in the library already" in texts(page.error)
+    with qtbot.waitSignal(page.chat_requested) as blocker:
+        page.error.chat_button.click()
+    assert blocker.args == [JOB.output]
+
+
+def test_cancelled_is_no_failure(page: ConvertPage, controller: ConversionController) -> None:
+    controller.job_started.emit(JOB)
+    controller.cancelled.emit()
+    assert "nothing was left behind" in texts(page.error)
+
+
+def test_cancelling_disables_the_button(
+    page: ConvertPage, controller: ConversionController
+) -> None:
+    controller.job_started.emit(JOB)
+    assert page.progress.cancel_button.isEnabled()
+    controller.state_changed.emit(ConversionState.CANCELLING)
+    assert not page.progress.cancel_button.isEnabled()
+
+
+def test_waiting_sources_are_named(page: ConvertPage, controller: ConversionController) -> None:
+    controller.queue_changed.emit((JOB,))
+    assert "Waiting: Tiny-1B.Q4_0.gguf" in texts(page)
+    controller.queue_changed.emit(())
+    assert "Waiting" not in texts(page)

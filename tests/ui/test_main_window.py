@@ -1,0 +1,181 @@
+"""The shell: drops anywhere, keys, accessible names, geometry, messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QLineEdit,
+    QPlainTextEdit,
+    QProgressBar,
+    QScrollBar,
+    QTableView,
+    QTextEdit,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from app.core.events import ErrorInfo
+from app.gui import Program
+from app.ui.widgets.banner import BannerTone
+from tests.ui.window_support import close_program, drag_over, drop_on, open_program
+
+CONTROLS = (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QProgressBar,
+    QTextEdit,
+)
+
+
+@pytest.fixture
+def enqueued(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What the window asked to convert; nothing is converted."""
+    sources: list[Path] = []
+    monkeypatch.setattr(program.controllers.conversion, "enqueue", sources.extend)
+    return sources
+
+
+def controls(window: QWidget) -> list[QWidget]:
+    inner = (QScrollBar,)
+    found = [w for w in window.findChildren(QWidget) if isinstance(w, CONTROLS)]
+    return [w for w in found if not isinstance(w, inner) and not w.objectName().startswith("qt_")]
+
+
+def test_every_control_has_an_accessible_name(program: Program) -> None:
+    nameless = [
+        f"{type(control).__name__} in {type(control.parentWidget()).__name__}"
+        for control in controls(program.window)
+        if not QAccessible.queryAccessibleInterface(control).text(QAccessible.Text.Name)
+    ]
+    assert len(controls(program.window)) > 40
+    assert nameless == []
+
+
+def test_every_button_can_be_reached_by_keyboard(program: Program) -> None:
+    unreachable = [
+        button.accessibleName() or button.text()
+        for button in program.window.findChildren(QAbstractButton)
+        if not isinstance(button.parentWidget(), QLineEdit | QTableView)  # Qt's own helpers
+        and not button.focusPolicy() & Qt.FocusPolicy.TabFocus
+    ]
+    assert unreachable == []
+
+
+def test_no_child_takes_drops_away_from_the_window(program: Program) -> None:
+    thieves = [w for w in program.window.findChildren(QWidget) if w.acceptDrops()]
+    assert program.window.acceptDrops()
+    assert thieves == []
+
+
+def test_dragging_covers_the_window_and_dropping_converts(
+    program: Program, enqueued: list[Path], tmp_path: Path
+) -> None:
+    file, folder = tmp_path / "模型 one.gguf", tmp_path / "two"
+    event = drag_over(program.window, [file])
+    assert event.isAccepted()
+    assert program.window.overlay.isVisible()
+    assert program.window.overlay.size() == program.window.size()
+    drop_on(program.window, [file, folder])
+    assert not program.window.overlay.isVisible()
+    assert enqueued == [file, folder]
+    assert program.window.convert_page.isVisible()
+
+
+def test_dragged_text_is_not_taken(program: Program, enqueued: list[Path]) -> None:
+    event = drag_over(program.window, [])
+    assert not event.isAccepted()
+    assert not program.window.overlay.isVisible()
+
+
+def test_starter_is_offered_and_converted(
+    program: Program, enqueued: list[Path], starter_gguf: Path
+) -> None:
+    program.window.chat_page.empty.starter_requested.emit()
+    assert enqueued == [starter_gguf]
+
+
+@pytest.mark.parametrize(
+    ("key", "page"), [(Qt.Key.Key_2, "convert_page"), (Qt.Key.Key_1, "chat_page")]
+)
+def test_pages_have_shortcuts(qtbot: QtBot, program: Program, key: Qt.Key, page: str) -> None:
+    activate(qtbot, program)
+    qtbot.keyClick(program.window, key, Qt.KeyboardModifier.ControlModifier)
+    assert getattr(program.window, page).isVisible()
+
+
+def test_new_chat_shortcut_leads_to_the_composer(qtbot: QtBot, program: Program) -> None:
+    activate(qtbot, program)
+    program.window.show_page(program.window.convert_page)
+    qtbot.keyClick(program.window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    assert program.window.chat_page.isVisible()
+    assert QApplication.focusWidget() is program.window.chat_page.composer.edit
+
+
+def test_search_shortcut(qtbot: QtBot, program: Program) -> None:
+    activate(qtbot, program)
+    qtbot.keyClick(program.window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert QApplication.focusWidget() is program.window.chat_page.conversations.search_field
+
+
+def test_side_columns_fold_in_a_narrow_window_and_come_back(qtbot: QtBot, program: Program) -> None:
+    page = program.window.chat_page
+    program.window.resize(1320, 800)
+    assert page.panel.isVisible()
+    program.window.resize(800, 600)
+    assert not page.panel.isVisible()
+    page.toggle_panel()
+    assert page.panel.isVisible(), "the user may still have it"
+    program.window.resize(1320, 800)
+    assert page.panel.isVisible()
+
+
+def test_geometry_is_remembered(qtbot: QtBot) -> None:
+    first = open_program()
+    first.window.resize(781, 607)
+    close_program(first)
+    second = open_program()
+    assert second.window.size() == QSize(781, 607)
+    close_program(second)
+
+
+def test_damaged_geometry_is_ignored(qtbot: QtBot) -> None:
+    first = open_program()
+    close_program(first)
+    first.settings.update(window_geometry="no base64 äöü")
+    second = open_program()
+    assert second.window.isVisible()
+    close_program(second)
+
+
+def test_error_is_shown_once_with_details(program: Program) -> None:
+    error = ErrorInfo("InternalError", "It broke.", "traceback")
+    program.window.show_error(error)
+    program.window.show_error(error)
+    banners = program.window.banners.banners
+    assert [banner.text for banner in banners] == ["It broke."]
+    banners[0].closed.emit()
+    assert program.window.banners.banners == ()
+
+
+def test_messages_of_different_kinds_stand_together(program: Program) -> None:
+    program.window.show_message("a", "One.", BannerTone.INFO)
+    program.window.show_message("b", "Two.", BannerTone.WARNING)
+    assert [banner.text for banner in program.window.banners.banners] == ["One.", "Two."]
+
+
+def activate(qtbot: QtBot, program: Program) -> None:
+    with qtbot.waitActive(program.window, timeout=20_000):
+        program.window.activateWindow()

@@ -1,0 +1,168 @@
+"""The columns beside the transcript: conversations, sampling, live numbers and plots."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QListView, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.chat.transcript import ConversationSummary, SamplingSettings
+from app.core.events import MemorySampled
+from app.ui.widgets.conversation_panel import ConversationPanel
+from app.ui.widgets.live_panel import LivePanel
+from app.ui.widgets.sampling_panel import SamplingPanel
+from app.ui.widgets.slider_field import SliderField
+
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+ROWS = [ConversationSummary(name, f"Title {name}", NOW, 2) for name in ("a", "b", "c")]
+MIB = 1024**2
+
+CHANGED = SamplingSettings(
+    temperature=1.25,
+    top_k=40,
+    top_p=0.9,
+    min_p=0.05,
+    repetition_penalty=1.1,
+    presence_penalty=0.5,
+    frequency_penalty=-0.5,
+    seed=42,
+    max_tokens=512,
+    stop=("END", "###"),
+)
+
+
+@pytest.fixture
+def conversations(qtbot: QtBot) -> ConversationPanel:
+    panel = ConversationPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    return panel
+
+
+@pytest.fixture
+def sampling(qtbot: QtBot) -> SamplingPanel:
+    panel = SamplingPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    return panel
+
+
+def test_clicking_a_conversation_asks_for_it(
+    qtbot: QtBot, conversations: ConversationPanel
+) -> None:
+    conversations.show_conversations(ROWS, "a")
+    view = conversations.findChild(QListView)
+    with qtbot.waitSignal(conversations.open_requested) as blocker:
+        place = view.visualRect(view.model().index(1, 0)).center()
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert blocker.args == ["b"]
+
+
+def test_showing_a_list_asks_for_nothing(qtbot: QtBot, conversations: ConversationPanel) -> None:
+    with qtbot.assertNotEmitted(conversations.open_requested):
+        conversations.show_conversations(ROWS, "c")
+        conversations.select("a")
+    view = conversations.findChild(QListView)
+    assert view.currentIndex().data() == "Title a"
+
+
+def test_list_is_walked_by_keys(qtbot: QtBot, conversations: ConversationPanel) -> None:
+    conversations.show_conversations(ROWS, "a")
+    with qtbot.waitSignal(conversations.open_requested) as blocker:
+        qtbot.keyClick(conversations.findChild(QListView), Qt.Key.Key_Down)
+    assert blocker.args == ["b"]
+
+
+def test_search_is_told_once_after_typing(qtbot: QtBot, conversations: ConversationPanel) -> None:
+    queries: list[str] = []
+    conversations.search_changed.connect(queries.append)
+    qtbot.keyClicks(conversations.search_field, "sky")
+    qtbot.waitUntil(lambda: bool(queries), timeout=10_000)
+    assert queries == ["sky"]
+
+
+def test_empty_list_says_what_will_be_here(conversations: ConversationPanel) -> None:
+    conversations.show_conversations([], None)
+    assert any("listed here" in label.text() for label in conversations.findChildren(QLabel))
+
+
+def test_sampling_round_trip(qtbot: QtBot, sampling: SamplingPanel) -> None:
+    with qtbot.assertNotEmitted(sampling.sampling_changed, wait=400):
+        sampling.show_settings("Be brief.", CHANGED)
+    assert sampling.sampling == CHANGED
+    assert sampling.system_prompt == "Be brief."
+
+
+def test_values_beyond_a_slider_are_kept(sampling: SamplingPanel) -> None:
+    large = SamplingSettings(top_k=5000, max_tokens=100_000, temperature=4.5)
+    sampling.show_settings("", large)
+    assert sampling.sampling == large
+
+
+def test_changes_are_told_once_and_can_be_hurried(qtbot: QtBot, sampling: SamplingPanel) -> None:
+    told: list[SamplingSettings] = []
+    sampling.sampling_changed.connect(told.append)
+    field = sampling.findChildren(SliderField)[0]
+    for value in (0.3, 0.4, 0.5):
+        field.spin_box.setValue(value)
+    sampling.flush()
+    qtbot.wait(400)
+    assert [settings.temperature for settings in told] == [0.5]
+
+
+def test_slider_and_field_agree(qtbot: QtBot, sampling: SamplingPanel) -> None:
+    field = sampling.findChildren(SliderField)[0]
+    field.slider.setValue(10)
+    assert field.spin_box.value() == pytest.approx(0.5)
+    field.spin_box.setValue(1.0)
+    assert field.slider.value() == 20
+
+
+def test_reset_keeps_the_system_prompt(qtbot: QtBot, sampling: SamplingPanel) -> None:
+    sampling.show_settings("Be brief.", CHANGED)
+    button = next(b for b in sampling.findChildren(QPushButton) if "Reset" in b.text())
+    with qtbot.waitSignal(sampling.sampling_changed) as blocker:
+        button.click()
+    assert blocker.args == [SamplingSettings()]
+    assert sampling.system_prompt == "Be brief."
+
+
+@pytest.fixture
+def live(qtbot: QtBot) -> LivePanel:
+    panel = LivePanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.start()
+    qtbot.waitUntil(lambda: panel.memory_plot is not None, timeout=60_000)
+    yield panel
+    panel.shutdown()
+
+
+def sample(rss_mib: int, total_mib: int) -> MemorySampled:
+    return MemorySampled(
+        rss_mib * MIB, 100 * MIB, 20 * MIB, 10 * MIB, (total_mib - rss_mib) * MIB, total_mib * MIB
+    )
+
+
+def test_memory_is_split_by_cause(live: LivePanel) -> None:
+    live.add_memory(sample(300, 1000))
+    texts = [label.text() for label in live.findChildren(QLabel)]
+    for expected in ("100 MiB", "20.0 MiB", "10.0 MiB", "170 MiB", "300 MiB of 1.0 GiB"):
+        assert expected in texts
+    assert live.memory_plot.top_values == [0.0, 100.0, 120.0, 130.0, 300.0]
+
+
+def test_ceiling_is_in_view_when_it_matters(live: LivePanel) -> None:
+    live.add_memory(sample(300, 1000))
+    assert live.memory_plot.viewRange()[1][1] >= 1000
+    live.add_memory(sample(300, 64_000))
+    assert live.memory_plot.viewRange()[1][1] < 500
+
+
+def test_rate_is_shown_and_plotted(live: LivePanel) -> None:
+    live.add_rate(41.26)
+    assert any(label.text() == "41.3 tok/s" for label in live.findChildren(QLabel))
+    assert live.rate_plot.viewRange()[1][1] >= 41.3

@@ -1,0 +1,133 @@
+"""Turns on screen: bubbles, replies, following, paging."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.chat.transcript import Turn, TurnStats
+from app.core.events import PrefillProgressed
+from app.ui.widgets.message_card import ReplyCard, UserCard, describe_reply
+from app.ui.widgets.transcript_view import TranscriptView
+
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+STATS = TurnStats("stop", 40, 32, 96, 0.21, 41.34)
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> TranscriptView:
+    widget = TranscriptView()
+    qtbot.addWidget(widget)
+    widget.resize(700, 500)
+    widget.show()
+    return widget
+
+
+def user(turn_id: int, text: str = "question") -> Turn:
+    return Turn(turn_id, "user", text, NOW)
+
+
+def reply(turn_id: int, text: str = "answer") -> Turn:
+    return Turn(turn_id, "assistant", text, NOW, "Tiny", STATS)
+
+
+def is_at_end(view: TranscriptView) -> bool:
+    bar = view.verticalScrollBar()
+    return bar.maximum() > 0 and bar.value() == bar.maximum()
+
+
+def test_turns_are_shown_as_they_were_said(view: TranscriptView) -> None:
+    view.show_turns([user(1, "*not* Markdown"), reply(2, "*Markdown*")])
+    first, second = view.cards
+    assert isinstance(first, UserCard)
+    assert first.text == "*not* Markdown"
+    assert isinstance(second, ReplyCard)
+    assert second.text == "*Markdown*"
+
+
+def test_statistics_of_a_reply() -> None:
+    text = describe_reply(reply(1))
+    for part in ("41.3 tok/s", "first token 0.2 s", "96 tokens", "prompt 40", "32", "complete"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "label"), [("length", "length limit"), ("cancelled", "stopped by you")]
+)
+def test_statistics_say_why_a_reply_ended(finish_reason: str, label: str) -> None:
+    stats = TurnStats(finish_reason, 1, 0, 1, 0.1, 0.0)
+    assert label in describe_reply(Turn(1, "assistant", "x", NOW, "Tiny", stats))
+
+
+def test_interrupted_reply_says_so() -> None:
+    assert "interrupted" in describe_reply(Turn(1, "assistant", "x", NOW, is_interrupted=True))
+
+
+def test_reply_streams_and_finishes(qtbot: QtBot, view: TranscriptView) -> None:
+    view.add_turn(user(1))
+    view.begin_reply("Tiny")
+    view.show_prefill(PrefillProgressed("r", 512, 2048, 0))
+    labels = [label.text() for label in view.cards[1].findChildren(QLabel)]
+    assert any("512" in text and "2,048" in text for text in labels)
+    view.append_text("ans")
+    view.append_text("wer")
+    view.finish_reply(reply(2))
+    card = view.cards[1]
+    assert card.text == "answer"
+    assert card.turn_id == 2
+
+
+def test_failed_reply_leaves_no_card(view: TranscriptView) -> None:
+    view.add_turn(user(1))
+    view.begin_reply("Tiny")
+    view.drop_reply()
+    assert [card.turn_id for card in view.cards] == [1]
+
+
+def test_only_the_last_reply_can_be_made_again(view: TranscriptView) -> None:
+    view.show_turns([user(1), reply(2), user(3), reply(4)])
+    can = [card.can_regenerate for card in view.cards if isinstance(card, ReplyCard)]
+    assert can == [False, True]
+
+
+def test_view_follows_the_newest_text(qtbot: QtBot, view: TranscriptView) -> None:
+    view.show_turns([user(1)])
+    view.begin_reply("Tiny")
+    for number in range(40):
+        view.append_text(f"paragraph {number}\n\n")
+    qtbot.waitUntil(lambda: is_at_end(view), timeout=10_000)
+
+
+def test_scrolling_up_ends_following_and_the_button_resumes_it(
+    qtbot: QtBot, view: TranscriptView
+) -> None:
+    view.show_turns([reply(number, "text\n\n" * 20) for number in range(3)])
+    qtbot.waitUntil(lambda: is_at_end(view), timeout=10_000)
+    view.verticalScrollBar().setValue(0)
+    view.begin_reply("Tiny")
+    view.verticalScrollBar().setValue(0)
+    view.append_text("more\n\n" * 30)
+    qtbot.waitUntil(lambda: "more" in view.cards[-1].body.text, timeout=10_000)
+    qtbot.wait(100)
+    assert view.verticalScrollBar().value() == 0
+    view.end_button.click()
+    qtbot.waitUntil(lambda: is_at_end(view), timeout=10_000)
+
+
+def test_long_conversations_come_in_pages(qtbot: QtBot, view: TranscriptView) -> None:
+    view.show_turns([user(number, str(number)) for number in range(70)])
+    assert view.cards[0].text == "40"
+    button = next(b for b in view.findChildren(QPushButton) if "earlier" in b.text())
+    button.click()
+    button.click()
+    assert [card.text for card in view.cards] == [str(number) for number in range(70)]
+    assert button.isHidden()
+
+
+def test_reply_is_copied_as_markdown(view: TranscriptView) -> None:
+    view.show_turns([reply(1, "**bold**")])
+    view.cards[0].copy_button.click()
+    assert QApplication.clipboard().text() == "**bold**"
