@@ -28,7 +28,7 @@ DEFAULT_ALIGNMENT = 32
 _STRING, _ARRAY, _BOOL = 8, 9, 7
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 10: "Q", 11: "q", 12: "d"}
 _OLD_MAGICS = {b"lmgg": "GGML", b"fmgg": "GGMF", b"tjgg": "GGJT", b"algg": "GGLA"}
-_LFS_START = b"version https://git-lfs"
+LFS_POINTER_START = b"version https://git-lfs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ def read_gguf_header(stream: BinaryIO, *, file: str, total_bytes: int) -> GgufHe
 def _check_magic(cursor: GgufStream) -> None:
     if cursor.total_bytes == 0:
         raise cursor.fail("the file is empty")
-    head = cursor.read(min(len(_LFS_START), cursor.total_bytes), "the magic")
-    if head == _LFS_START:
+    head = cursor.read(min(len(LFS_POINTER_START), cursor.total_bytes), "the magic")
+    if head == LFS_POINTER_START:
         raise cursor.fail("this is a Git LFS pointer, not the model itself; download the real file")
     if head[:4] in _OLD_MAGICS:
         raise UnsupportedError(

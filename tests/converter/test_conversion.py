@@ -138,6 +138,12 @@ def test_overwrite_replaces_native_checkpoints_only(source: Path, tmp_path: Path
     assert names_in(tmp_path) == ["out", source.parent.name]
 
 
+def test_a_native_checkpoint_is_no_source(source: Path, tmp_path: Path) -> None:
+    convert(source, tmp_path / "out")
+    with pytest.raises(UsageError, match="native checkpoint already"):
+        convert(tmp_path / "out", tmp_path / "again")
+
+
 def test_a_failed_overwrite_keeps_the_old_checkpoint(source: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     convert(source, output)

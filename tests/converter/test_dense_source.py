@@ -172,6 +172,10 @@ def test_damaged_folders(tmp_path: Path) -> None:
     (folder / "model-00002.safetensors").unlink()
     with pytest.raises(InvalidSourceError, match=r"model-00002\.safetensors is missing"):
         open_source(folder)
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n"
+    (folder / "model-00002.safetensors").write_bytes(pointer)
+    with pytest.raises(InvalidSourceError, match=r"model-00002\.safetensors: this is a Git LFS"):
+        open_source(folder)
     (folder / "model-00002.safetensors").write_bytes(b"\xff" * 40)
     with pytest.raises(InvalidSourceError, match=r"model-00002\.safetensors is not a sound"):
         open_source(folder)

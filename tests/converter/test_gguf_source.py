@@ -204,6 +204,7 @@ def test_rope_freqs_reach_the_configuration(tmp_path: Path) -> None:
     source = GgufSource(write_gguf(tmp_path / "tiny.gguf", model, tensors))
     parameters = source.config["rope_parameters"]
     assert parameters["rope_type"] == "table"
+    assert "kept as a table" in source.notes[0]
     plain = 1e4 ** -(np.arange(0, 16, 2) / 16)
     wanted = plain / tensors["rope_freqs.weight"]
     np.testing.assert_allclose(parameters["inv_freq"], wanted, rtol=1e-6)
@@ -271,6 +272,14 @@ def test_types_without_a_decoder_are_refused_by_name(tmp_path: Path) -> None:
     at = data.index(b"blk.0.attn_v.weight") + len("blk.0.attn_v.weight") + 4 + 16
     path.write_bytes(data[:at] + (15).to_bytes(4, "little") + data[at + 4 :])  # Q8_K
     with pytest.raises(UnsupportedError, match=r"'blk\.0\.attn_v\.weight' has the ggml type Q8_K"):
+        open_source(path)
+
+
+@pytest.mark.parametrize("version", [1, 3, "2"])
+def test_blocks_of_another_version_are_refused(version: int | str, tmp_path: Path) -> None:
+    model = TinyModel("llama", metadata={"general.quantization_version": version})
+    path = write_gguf(tmp_path / "tiny.gguf", model, to_gguf_tensors(model, model.weights()))
+    with pytest.raises(UnsupportedError, match="quantization version"):
         open_source(path)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,43 +11,24 @@ import numpy as np
 import numpy.typing as npt
 
 from app.checkpoint.layout import FLOATS
-from app.checkpoint.tensor_file import TensorFile
 from app.converter.sources.base import Source, SourceLinear, SourcePart, SourceVector
 from app.converter.sources.claims import TensorClaims
-from app.converter.sources.file_rows import FileRows, rows_per_block
+from app.converter.sources.file_rows import rows_per_block
+from app.converter.sources.hf_folder import (
+    StoredArray,
+    find_weight_files,
+    read_headers,
+    read_json,
+    refuse_quantized,
+)
 from app.converter.sources.parts import group_parts
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
-from app.core.errors import CheckpointError, InvalidSourceError, UnsupportedError
+from app.core.errors import InvalidSourceError, UnsupportedError
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
 from app.spec.weights import has_bias, iter_linears, iter_vectors
 
-_INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
-_QUANTIZATION_KEYS = ("quantization_config", "compression_config", "quantization")
-_QUANTIZATION_FILES = ("quantize_config.json", "quant_config.json", "hf_quant_config.json")
 _TYPE_NAMES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
-
-
-@dataclass(frozen=True, slots=True)
-class StoredArray:
-    """A tensor of a safetensors file; `offset` from the start of the file."""
-
-    name: str
-    path: Path
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    offset: int
-
-    @property
-    def num_bytes(self) -> int:
-        """Bytes on disk."""
-        return int(np.prod(self.shape)) * self.dtype.itemsize
-
-    @property
-    def rows(self) -> FileRows:
-        """As a matrix; a vector is one row."""
-        num_rows = self.shape[0] if len(self.shape) == 2 else 1
-        return FileRows(self.path, self.offset, num_rows, self.num_bytes // num_rows)
 
 
 class DenseSource(Source):
@@ -63,9 +42,9 @@ class DenseSource(Source):
         self._tokenizer_dir = tokenizer_dir or path
         check_tokenizer_dir(self._tokenizer_dir)
         self.config = read_json(path / "config.json")
-        _refuse_quantized(self.config, path)
-        files = _weight_files(path)
-        tensors = _read_headers(files)
+        refuse_quantized(self.config, path)
+        files = find_weight_files(path)
+        tensors = read_headers(files)
         _check_layer_count(self.config, tensors)
         self.notes = _settle_ties(self.config, tensors)
         spec = create_spec(self.config)
@@ -84,82 +63,10 @@ class DenseSource(Source):
         """Nothing stays open between reads."""
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object; InvalidSourceError naming the file otherwise."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidSourceError(f"{path.name} cannot be read.", detail=repr(error)) from error
-    if not isinstance(values, dict):
-        raise InvalidSourceError(f"{path.name} does not hold a JSON object.")
-    return values
-
-
-def _refuse_quantized(config: dict[str, Any], path: Path) -> None:
-    nested = config.get("text_config")
-    tables = [config, nested] if isinstance(nested, dict) else [config]
-    for key in _QUANTIZATION_KEYS:
-        found = next((table[key] for table in tables if table.get(key)), None)
-        if found is not None:
-            method = found.get("quant_method", "unknown") if isinstance(found, dict) else "unknown"
-            raise _quantized_error(path, f"{key}, method {method}")
-    for name in _QUANTIZATION_FILES:
-        if (path / name).is_file():
-            raise _quantized_error(path, name)
-
-
-def _quantized_error(path: Path, why: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{path.name}: quantized Hugging Face checkpoints ({why}) are not supported yet."
-    )
-
-
-def _weight_files(path: Path) -> tuple[Path, ...]:
-    if (path / _INDEX).is_file():
-        weight_map = read_json(path / _INDEX).get("weight_map")
-        if not isinstance(weight_map, dict):
-            raise InvalidSourceError(f"{_INDEX} has no weight_map.")
-        names = sorted({str(name) for name in weight_map.values()})
-    elif not (path / _SINGLE).is_file() and any(path.glob("*.bin")):
-        raise UnsupportedError(f"{path.name}: PyTorch pickle files (.bin) are not supported.")
-    else:
-        names = [_SINGLE]
-    for name in names:
-        if Path(name).name != name or not (path / name).is_file():
-            raise InvalidSourceError(f"{path.name}: the file {name} is missing.")
-    return tuple(path / name for name in names)
-
-
-def _read_headers(files: tuple[Path, ...]) -> dict[str, StoredArray]:
-    tensors: dict[str, StoredArray] = {}
-    for path in files:
-        for name, array in _read_header(path).items():
-            if name in tensors:
-                raise InvalidSourceError(
-                    f"{path.name}: {name} also stands in {tensors[name].path.name}."
-                )
-            tensors[name] = array
-    return tensors
-
-
-def _read_header(path: Path) -> dict[str, StoredArray]:
-    try:
-        file = TensorFile(path)
-    except CheckpointError as error:
-        raise InvalidSourceError(error.message, detail=error.detail) from error
-    try:
-        return {
-            name: StoredArray(name, path, entry.dtype, entry.shape, entry.offset)
-            for name, entry in file.entries.items()
-        }
-    finally:
-        file.close()
-
-
 def _check_layer_count(config: dict[str, Any], tensors: Collection[str]) -> None:
     """Before anything is made per layer: a damaged count would ask for any amount of memory."""
     count = config.get("num_hidden_layers")
-    if isinstance(count, int) and count > len(tensors):
+    if isinstance(count, int | float) and count > len(tensors):
         raise InvalidSourceError(
             f"config.json: num_hidden_layers is {count:,}, but there are only "
             f"{len(tensors):,} tensors."
@@ -180,6 +87,8 @@ def _settle_ties(config: dict[str, Any], tensors: dict[str, StoredArray]) -> tup
 
 def _have_equal_bytes(first: StoredArray, second: StoredArray) -> bool:
     if (first.shape, first.dtype) != (second.shape, second.dtype):
+        return False
+    if len(first.shape) != 2 or 0 in first.shape:
         return False
     step = rows_per_block(first.shape[-1])
     blocks = zip(first.rows.iter_blocks(step), second.rows.iter_blocks(step), strict=True)

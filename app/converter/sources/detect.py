@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.checkpoint.reader import Checkpoint
 from app.converter.sources.base import Source
 from app.converter.sources.dense import DenseSource
 from app.converter.sources.gguf import GgufSource
 from app.converter.sources.gguf_shards import model_name, refuse_byte_splits
+from app.converter.sources.hf_folder import lfs_pointer_error
 from app.core.errors import InvalidSourceError, UnsupportedError, UsageError
+from app.spec.gguf_header import LFS_POINTER_START
 
 FORMATS = ("auto", "gguf", "dense")
-_LFS_START = b"version https://git-lfs"
 
 
 def open_source(path: Path, format: str = "auto", tokenizer_dir: Path | None = None) -> Source:
@@ -35,6 +37,8 @@ def open_source(path: Path, format: str = "auto", tokenizer_dir: Path | None = N
 
 def _only_model(path: Path) -> Path:
     """The folder itself when it is a Hugging Face model, else the one GGUF model in it."""
+    if Checkpoint.is_native_dir(path):
+        raise UsageError(f"{path.name} is a native checkpoint already.")
     if (path / "config.json").is_file():
         return path
     files = sorted(path.glob("*.gguf"))
@@ -53,10 +57,8 @@ def _detect_file(path: Path) -> str:
         return "gguf"
     if not head:
         raise InvalidSourceError(f"{path.name}: the file is empty.")
-    if head.startswith(_LFS_START):
-        raise InvalidSourceError(
-            f"{path.name}: this is a Git LFS pointer, not the model itself; download the real file."
-        )
+    if head.startswith(LFS_POINTER_START):
+        raise lfs_pointer_error(path)
     if path.suffix.lower() == ".safetensors" or path.name == "config.json":
         raise UsageError(f"{path.name} is one file of a model; choose the folder that contains it.")
     if path.suffix.lower() in (".bin", ".pt", ".pth"):
@@ -67,6 +69,6 @@ def _detect_file(path: Path) -> str:
 def _read_head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(len(_LFS_START))
+            return file.read(len(LFS_POINTER_START))
     except OSError as error:
         raise InvalidSourceError(f"{path.name}: cannot be read ({error.strerror}).") from error

@@ -30,15 +30,17 @@ from app.converter.sources.gguf_names import (
     row_order_of,
     unpermute_index,
 )
-from app.converter.sources.gguf_shards import StoredTensor, open_gguf_model
+from app.converter.sources.gguf_shards import GgufModel, StoredTensor, open_gguf_model
 from app.converter.sources.parts import group_parts
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.core.errors import UnsupportedError
 from app.spec.gguf_config import architecture_of, config_from_gguf
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
+from app.spec.rope import RopeType
 
 _ROPE_FREQS = "rope_freqs.weight"
+_BLOCK_VERSION = 2
 Order = npt.NDArray[np.intp] | None
 
 
@@ -56,6 +58,7 @@ class GgufSource(Source):
         self._model = model
         self.path, self.name, self.files = path, model.name, model.paths
         architecture = architecture_of(model.metadata, model.file)
+        _check_block_version(model)
         shapes = {name: stored.shape for name, stored in model.tensors.items()}
         rope_freqs = _load_rope_freqs(model.tensors.get(_ROPE_FREQS))
         self.config = config_from_gguf(model.metadata, shapes, rope_freqs, file=model.file)
@@ -65,7 +68,7 @@ class GgufSource(Source):
         linears = [linear for part in self._parts for linear in part.linears]
         self.is_quantized = any(linear.is_quantized for linear in linears)
         self.source_bytes = sum(path.stat().st_size for path in model.paths)
-        self.notes = ()
+        self.notes = _notes(self.spec)
 
     def parts(self) -> tuple[SourcePart, ...]:
         return self._parts
@@ -78,6 +81,22 @@ class GgufSource(Source):
 
     def close(self) -> None:
         """Nothing stays open between reads."""
+
+
+def _check_block_version(model: GgufModel) -> None:
+    """Version 1 laid blocks out differently under the same type ids (ggml: GGML_QNT_VERSION)."""
+    version = model.metadata.get("general.quantization_version", _BLOCK_VERSION)
+    if type(version) is not int or version != _BLOCK_VERSION:
+        raise UnsupportedError(
+            f"{model.file}: quantization version {str(version)[:20]} is not supported, "
+            f"only {_BLOCK_VERSION}."
+        )
+
+
+def _notes(spec: ModelSpec) -> tuple[str, ...]:
+    if spec.rope.rope_type is not RopeType.TABLE:
+        return ()
+    return ("rope_freqs.weight follows no rule that has a name; it is kept as a table.",)
 
 
 def _create_parts(spec: ModelSpec, names: NameMap, order: RowOrder) -> tuple[SourcePart, ...]:

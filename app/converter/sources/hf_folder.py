@@ -1,0 +1,126 @@
+"""A Hugging Face folder's files: JSON, weight files, and the headers of their tensors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.checkpoint.tensor_file import TensorFile
+from app.converter.sources.file_rows import FileRows
+from app.core.errors import CheckpointError, InvalidSourceError, UnsupportedError
+from app.spec.gguf_header import LFS_POINTER_START
+
+_INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
+_QUANTIZATION_KEYS = ("quantization_config", "compression_config", "quantization")
+_QUANTIZATION_FILES = ("quantize_config.json", "quant_config.json", "hf_quant_config.json")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArray:
+    """A tensor of a safetensors file; `offset` from the start of the file."""
+
+    name: str
+    path: Path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes on disk."""
+        return int(np.prod(self.shape)) * self.dtype.itemsize
+
+    @property
+    def rows(self) -> FileRows:
+        """As a matrix; a vector is one row."""
+        num_rows = self.shape[0] if len(self.shape) == 2 else 1
+        return FileRows(self.path, self.offset, num_rows, self.num_bytes // num_rows)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object; InvalidSourceError naming the file otherwise."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidSourceError(f"{path.name} cannot be read.", detail=repr(error)) from error
+    if not isinstance(values, dict):
+        raise InvalidSourceError(f"{path.name} does not hold a JSON object.")
+    return values
+
+
+def refuse_quantized(config: dict[str, Any], path: Path) -> None:
+    """UnsupportedError naming the method, wherever the folder says that it is quantized."""
+    nested = config.get("text_config")
+    tables = [config, nested] if isinstance(nested, dict) else [config]
+    for key in _QUANTIZATION_KEYS:
+        found = next((table[key] for table in tables if table.get(key)), None)
+        if found is not None:
+            method = found.get("quant_method", "unknown") if isinstance(found, dict) else "unknown"
+            raise _quantized_error(path, f"{key}, method {method}")
+    for name in _QUANTIZATION_FILES:
+        if (path / name).is_file():
+            raise _quantized_error(path, name)
+
+
+def _quantized_error(path: Path, why: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{path.name}: quantized Hugging Face checkpoints ({why}) are not supported yet."
+    )
+
+
+def find_weight_files(path: Path) -> tuple[Path, ...]:
+    """The files of the index, or the single one; InvalidSourceError names one that is missing."""
+    if (path / _INDEX).is_file():
+        weight_map = read_json(path / _INDEX).get("weight_map")
+        if not isinstance(weight_map, dict):
+            raise InvalidSourceError(f"{_INDEX} has no weight_map.")
+        names = sorted({str(name) for name in weight_map.values()})
+    elif not (path / _SINGLE).is_file() and any(path.glob("*.bin")):
+        raise UnsupportedError(f"{path.name}: PyTorch pickle files (.bin) are not supported.")
+    else:
+        names = [_SINGLE]
+    for name in names:
+        if Path(name).name != name or not (path / name).is_file():
+            raise InvalidSourceError(f"{path.name}: the file {name} is missing.")
+    return tuple(path / name for name in names)
+
+
+def read_headers(files: tuple[Path, ...]) -> dict[str, StoredArray]:
+    """All tensors by name; InvalidSourceError for a damaged file, or a name in two of them."""
+    tensors: dict[str, StoredArray] = {}
+    for path in files:
+        for name, array in _read_header(path).items():
+            if name in tensors:
+                raise InvalidSourceError(
+                    f"{path.name}: {name} also stands in {tensors[name].path.name}."
+                )
+            tensors[name] = array
+    return tensors
+
+
+def lfs_pointer_error(path: Path) -> InvalidSourceError:
+    """For a file that only names what Git LFS would have fetched."""
+    return InvalidSourceError(
+        f"{path.name}: this is a Git LFS pointer, not the model itself; download the real file."
+    )
+
+
+def _read_header(path: Path) -> dict[str, StoredArray]:
+    with path.open("rb") as stream:
+        if stream.read(len(LFS_POINTER_START)) == LFS_POINTER_START:
+            raise lfs_pointer_error(path)
+    try:
+        file = TensorFile(path)
+    except CheckpointError as error:
+        raise InvalidSourceError(error.message, detail=error.detail) from error
+    try:
+        return {
+            name: StoredArray(name, path, entry.dtype, entry.shape, entry.offset)
+            for name, entry in file.entries.items()
+        }
+    finally:
+        file.close()
