@@ -8,7 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.gui import Program
-from tests.ui.window_support import OFFSCREEN_NOISE, close_program, open_program
+from tests.ui.window_support import OFFSCREEN_NOISE, running_program
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,6 +21,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def program(qtbot: QtBot) -> Iterator[Program]:
     """The program with its window shown and no model loaded."""
-    opened = open_program()
-    yield opened
-    close_program(opened)
+    with running_program() as running:
+        yield running

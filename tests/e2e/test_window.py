@@ -17,7 +17,7 @@ from app.core.paths import library_dir, settings_path
 from app.core.settings import SettingsStore
 from app.gui import Program
 from app.ui.widgets.message_card import ReplyCard
-from tests.ui.window_support import TIMEOUT_MS, close_program, drop_on, open_program
+from tests.ui.window_support import TIMEOUT_MS, drop_on, running_program
 
 LONG_TASK = "Write a very long story about a lighthouse keeper, with many chapters."
 MIN_LONG_TOKENS = 400
@@ -27,9 +27,8 @@ MIN_LONG_TOKENS = 400
 def program(qtbot: QtBot) -> Iterator[Program]:
     """The program on an empty home, with short and repeatable replies."""
     keep_replies_short()
-    opened = open_program()
-    yield opened
-    close_program(opened)
+    with running_program() as running:
+        yield running
 
 
 @pytest.fixture
@@ -77,36 +76,37 @@ def test_dropped_file_becomes_a_conversation_that_survives_a_restart(
     qtbot: QtBot, starter_gguf: Path
 ) -> None:
     keep_replies_short()
-    program = open_program()
-    window = program.window
-    drop_on(window, [starter_gguf])
-    wait(qtbot, lambda: window.convert_page.plan.isVisible())
-    wait(qtbot, lambda: window.convert_page.report.isVisible())
-    assert "Lossless" in window.convert_page.report.badge.text()
-    window.convert_page.report.chat_button.click()
-    assert window.chat_page.isVisible()
-    wait_for_state(qtbot, program, ChatState.READY)
-
-    ask(qtbot, program, "What is the capital of France? Answer in one sentence.")
-    wait_for_state(qtbot, program, ChatState.READY)
-    answer = last_reply(program).text
-    assert "Paris" in answer
-    assert "tok/s" in last_reply(program).stats_text
-    close_program(program)
-
-    again = open_program()
-    try:
-        view = again.window.chat_page.conversations.findChild(QListView)
-        wait(qtbot, lambda: view.model().rowCount() == 1)
-        place = view.visualRect(view.model().index(0, 0)).center()
-        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        assert [card.text for card in again.window.chat_page.transcript.cards] == [
-            "What is the capital of France? Answer in one sentence.",
-            answer,
-        ]
+    question = "What is the capital of France? Answer in one sentence."
+    with running_program() as program:
+        convert_by_drop(qtbot, program, starter_gguf)
+        ask(qtbot, program, question)
+        wait_for_state(qtbot, program, ChatState.READY)
+        answer = last_reply(program).text
+        assert "Paris" in answer
+        assert "tok/s" in last_reply(program).stats_text
+    with running_program() as again:
+        open_first_conversation(qtbot, again)
+        shown = [card.text for card in again.window.chat_page.transcript.cards]
+        assert shown == [question, answer]
         wait_for_state(qtbot, again, ChatState.READY)  # the last model is loaded by itself
-    finally:
-        close_program(again)
+
+
+def convert_by_drop(qtbot: QtBot, program: Program, source: Path) -> None:
+    page = program.window.convert_page
+    drop_on(program.window, [source])
+    wait(qtbot, page.plan.isVisible)
+    wait(qtbot, page.report.isVisible)
+    assert "Lossless" in page.report.badge.text()
+    page.report.chat_button.click()
+    assert program.window.chat_page.isVisible()
+    wait_for_state(qtbot, program, ChatState.READY)
+
+
+def open_first_conversation(qtbot: QtBot, program: Program) -> None:
+    view = program.window.chat_page.conversations.findChild(QListView)
+    wait(qtbot, lambda: view.model().rowCount() == 1)
+    place = view.visualRect(view.model().index(0, 0)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
 def test_reply_streams_and_stops_at_once(qtbot: QtBot, ready: Program) -> None:

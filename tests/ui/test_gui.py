@@ -19,7 +19,6 @@ SLOW = f"{HEAVY} numpy pyqtgraph pygments gguf tokenizers safetensors jinja2"
 FIRST_PAINT = """
 import sys
 from app.gui import Program, create_application
-from tests.ui.window_support import close_program
 app = create_application()
 program = Program(app)
 program.window.show()

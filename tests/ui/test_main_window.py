@@ -24,9 +24,11 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.core.events import ErrorInfo
+from app.core.paths import settings_path
+from app.core.settings import SettingsStore
 from app.gui import Program
 from app.ui.widgets.banner import BannerTone
-from tests.ui.window_support import close_program, drag_over, drop_on, open_program
+from tests.ui.window_support import drag_over, drop_on, running_program
 
 CONTROLS = (
     QAbstractButton,
@@ -143,21 +145,16 @@ def test_side_columns_fold_in_a_narrow_window_and_come_back(qtbot: QtBot, progra
 
 
 def test_geometry_is_remembered(qtbot: QtBot) -> None:
-    first = open_program()
-    first.window.resize(781, 607)
-    close_program(first)
-    second = open_program()
-    assert second.window.size() == QSize(781, 607)
-    close_program(second)
+    with running_program() as first:
+        first.window.resize(781, 607)
+    with running_program() as second:
+        assert second.window.size() == QSize(781, 607)
 
 
 def test_damaged_geometry_is_ignored(qtbot: QtBot) -> None:
-    first = open_program()
-    close_program(first)
-    first.settings.update(window_geometry="no base64 äöü")
-    second = open_program()
-    assert second.window.isVisible()
-    close_program(second)
+    SettingsStore(settings_path()).update(window_geometry="no base64 äöü")
+    with running_program() as program:
+        assert program.window.isVisible()
 
 
 def test_error_is_shown_once_with_details(program: Program) -> None:

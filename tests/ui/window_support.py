@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QPoint, Qt, QUrl
@@ -16,16 +17,19 @@ TIMEOUT_MS = 180_000
 OFFSCREEN_NOISE = "This plugin does not support propagateSizeHints"
 
 
-def open_program() -> Program:
-    """A program whose window is shown, with what follows the first paint done."""
+@contextmanager
+def running_program() -> Iterator[Program]:
+    """A program with its window shown and what follows the first paint begun; closed at the end."""
     program = Program(create_application())
     program.window.show()
     program.start(None)
-    return program
+    try:
+        yield program
+    finally:
+        _close(program)
 
 
-def close_program(program: Program) -> None:
-    """Everything `app.gui.main` does after the event loop."""
+def _close(program: Program) -> None:
     program.window.close()
     program.shutdown()
     program.window.deleteLater()

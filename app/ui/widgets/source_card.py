@@ -56,7 +56,8 @@ class SourceCard(Card):
                 sizes.format(before=before, after=after),
             ]
         )
-        self._place.setText(self.tr("into {folder}").format(folder=plan.output))
+        self._place.setText(self.tr("into the library as {name}").format(name=plan.output.name))
+        self._place.setToolTip(str(plan.output))
         self._notes.setText("\n".join(plan.notes))
         self._notes.setVisible(bool(plan.notes))
 
