@@ -35,6 +35,13 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     "I16": np.dtype(np.int16),
     "I8": np.dtype(np.int8),
     "U8": np.dtype(np.uint8),
+    "BOOL": np.dtype(np.bool_),
+    "U16": np.dtype(np.uint16),
+    "U32": np.dtype(np.uint32),
+    "U64": np.dtype(np.uint64),
+    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }
 _DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _ALIGNMENT = 64

@@ -153,9 +153,9 @@ def test_untied_without_a_head_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        ({"quantization_config": {"quant_method": "gptq", "bits": 4}}, "method gptq"),
-        ({"quantization": {"group_size": 64}}, "quantization, method unknown"),
-        ({"text_config": {"quantization_config": {"quant_method": "awq"}}}, "method awq"),
+        ({"quantization_config": {"quant_method": "aqlm", "bits": 4}}, "method aqlm"),
+        ({"compression_config": {"bits": 4}}, "method unknown .compression_config"),
+        ({"text_config": {"quantization_config": {"quant_method": "vptq"}}}, "method vptq"),
         ({"architectures": ["BertModel"]}, "BertModel"),
     ],
 )
@@ -164,6 +164,15 @@ def test_what_is_refused_by_name(config: dict[str, Any], reason: str, tmp_path: 
     folder = write_folder(tmp_path / "hf", model, hf_tensors(model), **config)
     with pytest.raises(UnsupportedError, match=reason):
         open_source(folder)
+
+
+def test_tensors_that_no_configuration_explains_are_refused(tmp_path: Path) -> None:
+    model = TinyModel("llama")
+    tensors = hf_tensors(model)
+    weight = tensors.pop("model.layers.0.mlp.up_proj.weight")
+    tensors["model.layers.0.mlp.up_proj.qweight"] = weight.astype(np.int32)
+    with pytest.raises(InvalidSourceError, match=r"no configuration says .* \.qweight tensors"):
+        open_source(write_folder(tmp_path / "hf", model, tensors))
 
 
 def test_damaged_folders(tmp_path: Path) -> None:
@@ -224,7 +233,7 @@ def test_the_format_can_be_insisted_on(tmp_path: Path) -> None:
     model = TinyModel("llama")
     folder = write_folder(tmp_path / "hf", model, hf_tensors(model))
     assert open_source(folder, format="dense").format == "dense"
-    with pytest.raises(UsageError, match="not in the format gguf"):
+    with pytest.raises(UsageError, match="in the format dense, not gguf"):
         open_source(folder, format="gguf")
     with pytest.raises(UsageError, match="'exl9' is not known"):
         open_source(folder, format="exl9")

@@ -6,14 +6,15 @@ from pathlib import Path
 
 from app.checkpoint.reader import Checkpoint
 from app.converter.sources.base import Source
-from app.converter.sources.dense import DenseSource
 from app.converter.sources.gguf import GgufSource
 from app.converter.sources.gguf_shards import model_name, refuse_byte_splits
 from app.converter.sources.hf_folder import lfs_pointer_error
+from app.converter.sources.huggingface import HuggingFaceSource
+from app.converter.sources.linear_formats import FOLDER_FORMATS
 from app.core.errors import InvalidSourceError, UnsupportedError, UsageError
 from app.spec.gguf_header import LFS_POINTER_START
 
-FORMATS = ("auto", "gguf", "dense")
+FORMATS = ("auto", "gguf", *FOLDER_FORMATS)
 
 
 def open_source(path: Path, format: str = "auto", tokenizer_dir: Path | None = None) -> Source:
@@ -27,12 +28,18 @@ def open_source(path: Path, format: str = "auto", tokenizer_dir: Path | None = N
     if not path.exists():
         raise UsageError(f"{path} does not exist.")
     path = _only_model(path) if path.is_dir() else path
-    found = "dense" if path.is_dir() else _detect_file(path)
-    if format not in ("auto", found):
-        raise UsageError(f"{path.name} is not in the format {format}.")
-    if found == "gguf":
-        return GgufSource(path, tokenizer_dir)
-    return DenseSource(path, tokenizer_dir)
+    source = _open(path, tokenizer_dir)
+    if format not in ("auto", source.format):
+        source.close()
+        raise UsageError(f"{path.name} is in the format {source.format}, not {format}.")
+    return source
+
+
+def _open(path: Path, tokenizer_dir: Path | None) -> Source:
+    if path.is_dir():
+        return HuggingFaceSource(path, tokenizer_dir)
+    _check_is_gguf(path)
+    return GgufSource(path, tokenizer_dir)
 
 
 def _only_model(path: Path) -> Path:
@@ -49,12 +56,12 @@ def _only_model(path: Path) -> Path:
     return files[0]
 
 
-def _detect_file(path: Path) -> str:
+def _check_is_gguf(path: Path) -> None:
     refuse_byte_splits(path)
     head = _read_head(path)
     # Damaged files that call themselves GGUF get the parser's sentence, which names the fault.
     if head.startswith(b"GGUF") or path.suffix.lower() == ".gguf":
-        return "gguf"
+        return
     if not head:
         raise InvalidSourceError(f"{path.name}: the file is empty.")
     if head.startswith(LFS_POINTER_START):

@@ -15,8 +15,6 @@ from app.core.errors import CheckpointError, InvalidSourceError, UnsupportedErro
 from app.spec.gguf_header import LFS_POINTER_START
 
 _INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
-_QUANTIZATION_KEYS = ("quantization_config", "compression_config", "quantization")
-_QUANTIZATION_FILES = ("quantize_config.json", "quant_config.json", "hf_quant_config.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +48,6 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise InvalidSourceError(f"{path.name} does not hold a JSON object.")
     return values
-
-
-def refuse_quantized(config: dict[str, Any], path: Path) -> None:
-    """UnsupportedError naming the method, wherever the folder says that it is quantized."""
-    nested = config.get("text_config")
-    tables = [config, nested] if isinstance(nested, dict) else [config]
-    for key in _QUANTIZATION_KEYS:
-        found = next((table[key] for table in tables if table.get(key)), None)
-        if found is not None:
-            method = found.get("quant_method", "unknown") if isinstance(found, dict) else "unknown"
-            raise _quantized_error(path, f"{key}, method {method}")
-    for name in _QUANTIZATION_FILES:
-        if (path / name).is_file():
-            raise _quantized_error(path, name)
-
-
-def _quantized_error(path: Path, why: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{path.name}: quantized Hugging Face checkpoints ({why}) are not supported yet."
-    )
 
 
 def find_weight_files(path: Path) -> tuple[Path, ...]:

@@ -1,0 +1,150 @@
+"""A Hugging Face folder as a source: config.json, safetensors, dense or quantized linears."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.converter.sources.base import Source, SourceLinear, SourcePart
+from app.converter.sources.claims import TensorClaims
+from app.converter.sources.dense import DenseFormat, create_vector
+from app.converter.sources.file_rows import rows_per_block
+from app.converter.sources.hf_folder import (
+    StoredArray,
+    find_weight_files,
+    read_headers,
+    read_json,
+)
+from app.converter.sources.linear_format import Folder, LinearFormat, LinearPlace
+from app.converter.sources.linear_formats import check_method, create_format
+from app.converter.sources.parts import group_parts
+from app.converter.sources.quantization_config import read_declaration
+from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
+from app.core.errors import InvalidSourceError
+from app.spec.registry import create_spec
+from app.spec.weights import has_bias, iter_linears, iter_vectors
+
+# What the native config.json must not repeat: the checkpoint's own manifest says it.
+_QUANTIZATION_KEYS = ("quantization_config", "compression_config", "quantization")
+
+
+class HuggingFaceSource(Source):
+    """A folder checked whole: names, shapes, dtypes, and that all facts about it agree."""
+
+    def __init__(self, path: Path, tokenizer_dir: Path | None = None) -> None:
+        """Raises InvalidSourceError or UnsupportedError; reads only what must be judged by data."""
+        self.path, self.name = path, path.resolve().name
+        self._tokenizer_dir = tokenizer_dir or path
+        check_tokenizer_dir(self._tokenizer_dir)
+        config = read_json(path / "config.json")
+        declaration = read_declaration(config, path)
+        check_method(declaration, self.name)
+        files = find_weight_files(path)
+        tensors = read_headers(files)
+        _check_layer_count(config, tensors)
+        tie_notes = _settle_ties(config, tensors)
+        folder = _create_folder(self.name, config, tensors)
+        quantized = create_format(declaration, folder)
+        self.format = (quantized or _DENSE).name
+        self.notes = tie_notes + (quantized.notes if quantized else ())
+        self.config = {key: config[key] for key in config if key not in _QUANTIZATION_KEYS}
+        self.files = (path / "config.json", *files)
+        self._parts = _create_parts(folder, quantized)
+        self.is_quantized = quantized is not None
+        self.source_bytes = sum(file.stat().st_size for file in files)
+
+    def parts(self) -> tuple[SourcePart, ...]:
+        return self._parts
+
+    def iter_text_files(self) -> Iterator[tuple[str, str]]:
+        yield from iter_tokenizer_files(self._tokenizer_dir, self.config)
+
+    def close(self) -> None:
+        """Nothing stays open between reads."""
+
+
+_DENSE = DenseFormat()
+
+
+def _create_folder(name: str, config: dict[str, Any], tensors: dict[str, StoredArray]) -> Folder:
+    spec = create_spec(config)
+    shapes = dict(iter_linears(spec))
+    stems = {canonical: _hf_stem(canonical) for canonical in shapes}
+    return Folder(name, config, spec, tensors, stems, shapes)
+
+
+def _check_layer_count(config: dict[str, Any], tensors: Collection[str]) -> None:
+    """Before anything is made per layer: a damaged count would ask for any amount of memory."""
+    count = config.get("num_hidden_layers")
+    if isinstance(count, int | float) and count > len(tensors):
+        raise InvalidSourceError(
+            f"config.json: num_hidden_layers is {count:,}, but there are only "
+            f"{len(tensors):,} tensors."
+        )
+
+
+def _settle_ties(config: dict[str, Any], tensors: dict[str, StoredArray]) -> tuple[str, ...]:
+    """A stored lm_head beside the flag that ties it: a copy is dropped, a different one is used."""
+    head, embedding = tensors.get("lm_head.weight"), tensors.get("model.embed_tokens.weight")
+    if head is None or embedding is None or not create_spec(config).tie_word_embeddings:
+        return ()
+    if _have_equal_bytes(head, embedding):
+        del tensors[head.name]
+        return ()
+    config["tie_word_embeddings"] = False
+    return ("config.json ties lm_head, but a different lm_head.weight is stored; it is used.",)
+
+
+def _have_equal_bytes(first: StoredArray, second: StoredArray) -> bool:
+    if (first.shape, first.dtype) != (second.shape, second.dtype):
+        return False
+    if len(first.shape) != 2 or 0 in first.shape:
+        return False
+    step = rows_per_block(first.shape[-1])
+    blocks = zip(first.rows.iter_blocks(step), second.rows.iter_blocks(step), strict=True)
+    return all(np.array_equal(a, b) for (_, a), (_, b) in blocks)
+
+
+def _create_parts(folder: Folder, quantized: LinearFormat | None) -> tuple[SourcePart, ...]:
+    claims = TensorClaims(folder.tensors)
+    places = (_place(folder, canonical, claims) for canonical in folder.shapes)
+    opened = [_open_linear(place, claims, quantized) for place in places]
+    linears = [linear for linear in opened if linear is not None]
+    vectors = []
+    for canonical, shape in iter_vectors(folder.spec):
+        vector = claims.take(f"{_hf_stem(canonical)}.weight", shape)
+        if vector:
+            vectors.append(create_vector(canonical, vector))
+    claims.check(
+        ignored=_ignored(folder, quantized),
+        architecture=folder.spec.architecture,
+        file=folder.name,
+    )
+    return group_parts(linears, vectors)
+
+
+def _place(folder: Folder, canonical: str, claims: TensorClaims[StoredArray]) -> LinearPlace:
+    stem, shape = folder.stems[canonical], folder.shapes[canonical]
+    bias = claims.take(f"{stem}.bias", shape[:1]) if has_bias(folder.spec, canonical) else None
+    return LinearPlace(canonical, stem, shape, bias)
+
+
+def _open_linear(
+    place: LinearPlace, claims: TensorClaims[StoredArray], quantized: LinearFormat | None
+) -> SourceLinear | None:
+    if quantized is not None and quantized.is_stored(place.stem, claims):
+        return quantized.open_linear(place, claims)
+    return _DENSE.open_linear(place, claims)
+
+
+def _ignored(folder: Folder, quantized: LinearFormat | None) -> set[str]:
+    # Old checkpoints store what everyone computes from rope_theta.
+    names = {name for name in folder.tensors if name.endswith(".rotary_emb.inv_freq")}
+    return names | set(quantized.ignored(folder.tensors) if quantized else ())
+
+
+def _hf_stem(canonical: str) -> str:
+    return canonical if canonical == "lm_head" else f"model.{canonical}"

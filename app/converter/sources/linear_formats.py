@@ -1,0 +1,52 @@
+"""Which format a declaration names, or the sentence that refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.converter.sources.linear_format import Declaration, Folder, LinearFormat
+from app.converter.sources.quantization_config import quantized_evidence
+from app.core.errors import InvalidSourceError, UnsupportedError
+
+Creator = Callable[[Declaration, Folder], LinearFormat]
+
+# quant_method -> (creator, the evidence that its tensors give)
+_CREATORS: dict[str, tuple[Creator, frozenset[str]]] = {}
+
+FOLDER_FORMATS = ("dense", *_CREATORS)
+
+
+def check_method(declaration: Declaration | None, name: str) -> None:
+    """Raises UnsupportedError for a declared method that no format reads; `name` is the folder's."""
+    if declaration is not None and declaration.method not in _CREATORS:
+        raise UnsupportedError(
+            f"{name}: the quantization method {declaration.method} "
+            f"({declaration.where}) is not supported."
+        )
+
+
+def create_format(declaration: Declaration | None, folder: Folder) -> LinearFormat | None:
+    """The format of a quantized folder, None for a dense one.
+
+    Declaration and tensors must agree: either alone is refused with both facts.
+    """
+    found = quantized_evidence(folder.tensors.values())
+    if declaration is None:
+        if found:
+            raise InvalidSourceError(
+                f"{folder.name}: no configuration says that it is quantized, but it holds "
+                f"{_listed(found)} tensors."
+            )
+        return None
+    check_method(declaration, folder.name)
+    creator, expected = _CREATORS[declaration.method]
+    if not found or not found <= expected:
+        raise InvalidSourceError(
+            f"{folder.name}: {declaration.where} says {declaration.method}, but the tensors are "
+            f"{_listed(found) if found else 'all dense'}."
+        )
+    return creator(declaration, folder)
+
+
+def _listed(kinds: set[str]) -> str:
+    return ", ".join(sorted(kinds))
