@@ -93,7 +93,7 @@ class Engine:
             max_tokens=room if sampling.max_tokens is None else min(sampling.max_tokens, room),
             stop_ids=stop_ids,
             sampler=Sampler(sampling, prompt_ids, spec.vocab_size),
-            detokenizer=Detokenizer(self._tokenizer),
+            detokenizer=Detokenizer(self._tokenizer, continues_text=request.prompt is not None),
             stop_strings=StopStringMatcher(sampling.stop),
         )
 

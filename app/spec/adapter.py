@@ -12,6 +12,8 @@ from app.spec.rope_config import read_rope
 
 Window = tuple[int | None, tuple[LayerType, ...]]
 
+_MAX_LAYERS = 1024  # ten times the deepest published decoder
+
 
 @dataclass(frozen=True, slots=True)
 class ArchitectureAdapter:
@@ -37,7 +39,7 @@ class ArchitectureAdapter:
 
     def read(self, config: ConfigReader, adapter_path: str) -> ModelSpec:
         """Raises UnsupportedError naming the first field that cannot be."""
-        num_layers = config.integer("num_hidden_layers")
+        num_layers = _num_layers(config)
         num_heads = config.integer("num_attention_heads")
         head_dim = self._head_dim(config, num_heads)
         sliding_window, layer_types = self.read_window(config, num_layers)
@@ -89,6 +91,14 @@ class ArchitectureAdapter:
         if self.default_rms_norm_eps is None:
             return float(config.number("rms_norm_eps"))
         return float(config.number("rms_norm_eps", self.default_rms_norm_eps))
+
+
+def _num_layers(config: ConfigReader) -> int:
+    """Checked before anything is made per layer: a damaged count would ask for any memory."""
+    count = config.integer("num_hidden_layers")
+    if not 0 < count <= _MAX_LAYERS:
+        raise UnsupportedError(f"num_hidden_layers must be 1 to {_MAX_LAYERS}, not {count}.")
+    return int(count)
 
 
 def architecture_of(config: ConfigReader) -> str:

@@ -115,6 +115,8 @@ def test_end_tokens_are_a_list_and_dtype_has_two_names() -> None:
         ("llama", {"architectures": ["MambaForCausalLM"]}, "MambaForCausalLM is not supported"),
         ("llama", {"architectures": []}, "exactly one class"),
         ("llama", {"model_type": "qwen2"}, "model_type 'qwen2'"),
+        ("llama", {"num_hidden_layers": 10**12}, "num_hidden_layers must be 1 to 1024"),
+        ("llama", {"num_hidden_layers": 0}, "num_hidden_layers must be 1 to 1024"),
         ("llama", {"hidden_size": None}, "no hidden_size"),
         ("llama", {"hidden_size": "64"}, "hidden_size must be an integer"),
         ("llama", {"hidden_size": True}, "hidden_size must be an integer"),

@@ -17,7 +17,7 @@ FOLDER_FORMATS = ("dense", *_CREATORS)
 
 
 def check_method(declaration: Declaration | None, name: str) -> None:
-    """Raises UnsupportedError for a declared method that no format reads; `name` is the folder's."""
+    """Raises UnsupportedError for a declared method that no format reads; `name`: the folder's."""
     if declaration is not None and declaration.method not in _CREATORS:
         raise UnsupportedError(
             f"{name}: the quantization method {declaration.method} "
