@@ -69,7 +69,13 @@ class ErrorHook(QObject):
             QApplication.quit()
             return
         _log.error("Uncaught exception", exc_info=(kind, error, trace))
-        self._bridge.post(JobFailed(_describe(error)))
+        self._bridge.post(JobFailed(self._describe(error)))
+
+    def _describe(self, error: BaseException) -> ErrorInfo:
+        if isinstance(error, AppError):
+            return ErrorInfo.from_exception(error)
+        text = self.tr("Something went wrong inside the program; it goes on running.")
+        return ErrorInfo("InternalError", text, repr(error))
 
     def _on_received(self, event: Event) -> None:
         if isinstance(event, JobFailed):
@@ -141,11 +147,3 @@ def main(path: Path | None = None) -> int:
     code = app.exec()
     program.shutdown()
     return code
-
-
-def _describe(error: BaseException) -> ErrorInfo:
-    if isinstance(error, AppError):
-        return ErrorInfo.from_exception(error)
-    return ErrorInfo(
-        "InternalError", "Something went wrong inside the program; it goes on running.", repr(error)
-    )

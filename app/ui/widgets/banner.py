@@ -20,10 +20,11 @@ class BannerTone(StrEnum):
     DANGER = "danger"
 
 
-_ICON_TONES = {
-    BannerTone.INFO: "accent",
-    BannerTone.WARNING: "warning",
-    BannerTone.DANGER: "danger",
+# Icon and its colour.
+_MARKS = {
+    BannerTone.INFO: ("check", "accent"),
+    BannerTone.WARNING: ("warning", "warning"),
+    BannerTone.DANGER: ("warning", "danger"),
 }
 
 
@@ -80,7 +81,8 @@ class Banner(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(14, 8, 8, 8)
         layout.setSpacing(12)
-        layout.addWidget(IconLabel("warning", size=20, tone=_ICON_TONES[tone]))
+        icon, icon_tone = _MARKS[tone]
+        layout.addWidget(IconLabel(icon, size=20, tone=icon_tone))
         layout.addWidget(self.label, 1)
         for widget in (self._details_button, self.action_button, close):
             layout.addWidget(widget)

@@ -14,6 +14,8 @@ from app.ui.widgets.copy_button import CopyButton
 from app.ui.widgets.markdown_view import MarkdownView
 from app.ui.widgets.text_segment import TextSegment
 
+translate = QCoreApplication.translate
+
 _MIN_USER_MARGIN = 72
 
 
@@ -153,32 +155,30 @@ def describe_reply(turn: Turn) -> str:
     """`41 tok/s · first token 0.2 s · 96 tokens (prompt 40, 32 of them cached) · stopped`."""
     parts = [] if turn.stats is None else _describe_stats(turn.stats)
     if turn.is_interrupted:
-        parts.append(_tr("interrupted: the engine ended"))
+        parts.append(translate("Reply", "interrupted: the engine ended"))
     elif turn.stats:
         parts.append(_finish_label(turn.stats.finish_reason))
     return "  ·  ".join(parts)
 
 
 def _describe_stats(stats: TurnStats) -> list[str]:
-    prompt = _tr("prompt {n}").format(n=format_count(stats.prompt_tokens))
+    prompt = translate("Reply", "prompt {n}").format(n=format_count(stats.prompt_tokens))
     if stats.cached_tokens:
-        prompt += ", " + _tr("{n} of them cached").format(n=format_count(stats.cached_tokens))
-    counts = _tr("{n} tokens").format(n=format_count(stats.completion_tokens))
+        prompt += ", " + translate("Reply", "{n} of them cached").format(
+            n=format_count(stats.cached_tokens)
+        )
+    counts = translate("Reply", "{n} tokens").format(n=format_count(stats.completion_tokens))
     return [
-        _tr("{rate} tok/s").format(rate=f"{stats.decode_tok_s:.1f}"),
-        _tr("first token {time}").format(time=format_duration(stats.ttft_s)),
+        translate("Reply", "{rate} tok/s").format(rate=f"{stats.decode_tok_s:.1f}"),
+        translate("Reply", "first token {time}").format(time=format_duration(stats.ttft_s)),
         f"{counts} ({prompt})",
     ]
 
 
 def _finish_label(finish_reason: str) -> str:
     labels = {
-        FinishReason.STOP: _tr("complete"),
-        FinishReason.LENGTH: _tr("ended at the length limit"),
-        FinishReason.CANCELLED: _tr("stopped by you"),
+        FinishReason.STOP: translate("Reply", "complete"),
+        FinishReason.LENGTH: translate("Reply", "ended at the length limit"),
+        FinishReason.CANCELLED: translate("Reply", "stopped by you"),
     }
     return labels.get(FinishReason(finish_reason), finish_reason)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("MessageCard", text)

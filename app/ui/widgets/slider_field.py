@@ -91,6 +91,7 @@ class SliderField(QWidget):
         self.spin_box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.spin_box.setFixedWidth(74)
         self.spin_box.setSpecialValueText(special_text)
+        self.spin_box.lineEdit().setTextMargins(0, 0, 4, 0)
 
     def _build(self, label: str, help_text: str) -> None:
         text = QLabel(label)

@@ -174,7 +174,7 @@ class TranscriptView(QScrollArea):
         self._column.setContentsMargins(24, 24, 24, 24)
         self._column.setSpacing(22)
         self._column.addWidget(self._show_earlier, alignment=Qt.AlignmentFlag.AlignHCenter)
-        self._column.addStretch()
+        self._column.addStretch(1)
         self._show_earlier.hide()
         self.setWidget(self._create_content())
         self.verticalScrollBar().rangeChanged.connect(self._on_scroll_range_changed)
