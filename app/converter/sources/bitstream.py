@@ -1,0 +1,46 @@
+"""Codes packed into little-endian words: a dense bitstream, or whole codes a word with padding."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint32]
+
+_UNIT = 32  # codes in `bits` words: where a dense bitstream is back at a word's first bit
+
+
+def dense_width(count: int, bits: int) -> int:
+    """Words of 32 bits that `count` codes take without padding."""
+    return -(-count * bits // 32)
+
+
+def padded_width(count: int, bits: int) -> int:
+    """Words of 32 bits that `count` codes take when none straddles two words."""
+    return -(-count // (32 // bits))
+
+
+def unpack_dense(words: Words, bits: int, count: int) -> Codes:
+    """Codes uint8 [rows, count]: code k is bits [k * bits, (k + 1) * bits) of its row."""
+    rows = words.shape[0]
+    units = -(-count // _UNIT)
+    missing = units * bits - words.shape[1]
+    grid = np.pad(words, ((0, 0), (0, missing))).reshape(rows, units, bits)
+    codes = np.empty((rows, units, _UNIT), np.uint8)
+    for k in range(_UNIT):
+        word, shift = divmod(k * bits, 32)
+        value = grid[:, :, word] >> np.uint32(shift)
+        if shift + bits > 32:
+            value |= grid[:, :, word + 1] << np.uint32(32 - shift)
+        codes[:, :, k] = value & np.uint32((1 << bits) - 1)
+    return codes.reshape(rows, -1)[:, :count]
+
+
+def unpack_padded(words: Words, bits: int, count: int) -> Codes:
+    """Codes uint8 [rows, count]: 32 // bits codes in a word, its highest bits unused."""
+    per_word = 32 // bits
+    codes = np.empty((*words.shape, per_word), np.uint8)
+    for k in range(per_word):
+        codes[:, :, k] = (words >> np.uint32(k * bits)) & np.uint32((1 << bits) - 1)
+    return codes.reshape(words.shape[0], -1)[:, :count]
