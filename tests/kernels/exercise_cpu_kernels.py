@@ -1,0 +1,54 @@
+"""Runs every kernel over small odd shapes while a sanitizer watches. Not a test itself."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from app.engine.executors.cpu_plan import PlannedLinear
+from kernels.cpu.loader import instruction_sets
+from kernels.cpu.native import Context, NativeLinear
+from tests.kernels.cpu_linears import DENSE_DTYPES, dense_linear, random_linear
+from tests.kernels.test_cpu_linear import SCHEMES, SHAPES
+from tests.kernels.test_cpu_model import TOKENS, VARIANTS, Native
+
+
+def exercise_linears(instruction_set: str) -> None:
+    """Products and rows of every scheme, arrays of exactly the format's size."""
+    context = Context(3, instruction_set)
+    quantized = [
+        random_linear(quant, shape, with_perm=True) for quant in SCHEMES for shape in SHAPES
+    ]
+    dense = [dense_linear(dtype, shape) for dtype in DENSE_DTYPES for shape in SHAPES]
+    for linear in quantized + dense:
+        native = NativeLinear(context, PlannedLinear(linear).source)
+        for num_rows in (1, 2, 15):
+            native.apply(np.ones((num_rows, linear.shape[1]), np.float32))
+        native.row(linear.shape[0] - 1)
+        native.close()
+    context.close()
+
+
+def exercise_models(instruction_set: str) -> None:
+    """Prefill over a page's border, then decode, with both caches."""
+    for decoder in VARIANTS.values():
+        for kv_half in (False, True):
+            native = Native(decoder, instruction_set, kv_half)
+            native.run(TOKENS[:250])
+            for position in range(250, 260):
+                native.run(TOKENS[position : position + 1], start=position, slot=0)
+            native.run(TOKENS[:7], slot=1)
+            native.close()
+
+
+def main() -> None:
+    """All of it, on every instruction set."""
+    for instruction_set in instruction_sets():
+        exercise_linears(instruction_set)
+        exercise_models(instruction_set)
+    sys.stdout.write("done\n")
+
+
+if __name__ == "__main__":
+    main()
