@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.transcript import Conversation, SamplingSettings, Turn
 from app.controllers.chat import ChatController, ChatState
-from app.core.events import ErrorInfo, LoadedModel, MemorySampled, PrefillProgressed
+from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
 from app.core.settings import SettingsStore
-from app.ui.widgets.banner import Banner, BannerStack, BannerTone
+from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar
 from app.ui.widgets.composer import Composer
 from app.ui.widgets.conversation_panel import ConversationPanel
@@ -59,7 +59,7 @@ class ChatPage(QWidget):
         self._entries: tuple[LibraryEntry, ...] = ()
         self.conversations = ConversationPanel()
         self.top_bar = ChatTopBar()
-        self.banners = BannerStack()
+        self.banners = ChatBanners()
         self.transcript = TranscriptView()
         self.empty = EmptyChat()
         self.composer = Composer()
@@ -151,19 +151,13 @@ class ChatPage(QWidget):
             placeholder=self._placeholder(state),
         )
         if state in (ChatState.LOADING, ChatState.READY):
-            self.banners.remove("worker")
+            self.banners.clear_worker()
         self._update_empty()
 
     def _on_model_loaded(self, model: LoadedModel) -> None:
-        self.banners.remove("failed")
+        self.banners.clear_errors()
+        self.banners.show_model(model)
         self._on_state_changed(self._controller.state)
-        if not model.has_chat_template:
-            text = self.tr("{name} has no chat template: it continues text rather than answering.")
-            self.banners.show_banner(
-                "template", Banner(text.format(name=model.name), BannerTone.WARNING)
-            )
-        else:
-            self.banners.remove("template")
         if self.isVisible():
             self.composer.setFocus()
 
@@ -208,20 +202,7 @@ class ChatPage(QWidget):
     def _on_reply_failed(self, conversation_id: str, error: ErrorInfo) -> None:
         if conversation_id == self._open_id:
             self.transcript.drop_reply()
-        self._show_error(error)
-
-    def _on_worker_died(self, sentence: str) -> None:
-        self._show_restart(sentence, BannerTone.DANGER)
-
-    def _on_worker_unresponsive(self, silent_s: float) -> None:
-        text = self.tr("The engine has not answered for {n} seconds.").format(n=round(silent_s))
-        self._show_restart(text, BannerTone.WARNING)
-
-    def _on_worker_recovered(self) -> None:
-        self.banners.remove("worker")
-
-    def _on_memory_sampled(self, sample: MemorySampled) -> None:
-        self.panel.live.add_memory(sample)
+        self.banners.show_failed_reply(error)
 
     # --- the widgets' signals --------------------------------------------------------------------
 
@@ -248,16 +229,14 @@ class ChatPage(QWidget):
 
     def _on_delete_requested(self, conversation_id: str) -> None:
         self._controller.delete_conversation(conversation_id)
-        banner = Banner(self.tr("The conversation was deleted."), action=self.tr("Undo"))
-        banner.action_requested.connect(lambda: self._on_undo_requested(conversation_id))
-        self.banners.show_banner("deleted", banner)
+        self.banners.show_deleted(conversation_id)
 
-    def _on_undo_requested(self, conversation_id: str) -> None:
-        self.banners.remove("deleted")
-        self._controller.restore_conversation(conversation_id)
+    def _on_retry_requested(self) -> None:
+        self.banners.clear_errors()
+        self.regenerate()
 
     def _on_restart_requested(self) -> None:
-        self.banners.remove("worker")
+        self.banners.clear_worker()
         self._controller.restart()
 
     # --- helpers ---------------------------------------------------------------------------------
@@ -279,16 +258,6 @@ class ChatPage(QWidget):
             ChatState.DOWN: self.tr("The engine has stopped; restart it above"),
         }
         return texts.get(state, self.tr("Choose a model first (Ctrl+L)"))
-
-    def _show_error(self, error: ErrorInfo) -> None:
-        self.banners.show_banner(
-            "failed", Banner(error.message, BannerTone.DANGER, detail=error.detail)
-        )
-
-    def _show_restart(self, text: str, tone: BannerTone) -> None:
-        banner = Banner(text, tone, action=self.tr("Restart"))
-        banner.action_requested.connect(self._on_restart_requested)
-        self.banners.show_banner("worker", banner)
 
     def _update_empty(self) -> None:
         is_empty = not self.transcript.cards
@@ -333,6 +302,9 @@ class ChatPage(QWidget):
         return row
 
     def _connect_widgets(self) -> None:
+        self.banners.restart_requested.connect(self._on_restart_requested)
+        self.banners.retry_requested.connect(self._on_retry_requested)
+        self.banners.undo_requested.connect(self._controller.restore_conversation)
         self.composer.submitted.connect(self._on_submitted)
         self.composer.stop_requested.connect(self.stop_reply)
         self.transcript.regenerate_requested.connect(self.regenerate)
@@ -368,8 +340,8 @@ class ChatPage(QWidget):
         controller.tokens_per_second.connect(self.panel.live.add_rate)
         controller.reply_finished.connect(self._on_reply_finished)
         controller.reply_failed.connect(self._on_reply_failed)
-        controller.memory_sampled.connect(self._on_memory_sampled)
-        controller.failed.connect(self._show_error)
-        controller.worker_died.connect(self._on_worker_died)
-        controller.worker_unresponsive.connect(self._on_worker_unresponsive)
-        controller.worker_recovered.connect(self._on_worker_recovered)
+        controller.memory_sampled.connect(self.panel.live.add_memory)
+        controller.failed.connect(self.banners.show_error)
+        controller.worker_died.connect(self.banners.show_worker_died)
+        controller.worker_unresponsive.connect(self.banners.show_worker_unresponsive)
+        controller.worker_recovered.connect(self.banners.clear_worker)

@@ -99,7 +99,8 @@ class ConvertPage(QWidget):
     def _on_finished(self, report: ConversionReport) -> None:
         self.report.show_report(report)
         self._show_only(self.source, self.report, self.plan)
-        self.report.chat_button.setFocus()
+        if self.isVisible():
+            self.report.chat_button.setFocus()
 
     def _on_failed(self, error: ErrorInfo) -> None:
         if error.kind == OutputExistsError.__name__:

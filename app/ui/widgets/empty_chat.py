@@ -56,7 +56,7 @@ class EmptyChat(QWidget):
         )
         if has_starter:
             hint += "\n" + self.tr(
-                "No file at hand? SmolLM2 135M came with the program (93 MB, English)."
+                "No file at hand? SmolLM2 135M came with the program: small, and it speaks English."
             )
         self._show("drop", self.tr("Bring a model"), hint, [_row(buttons)])
 

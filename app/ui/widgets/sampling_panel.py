@@ -39,7 +39,9 @@ class SamplingPanel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._prompt = QPlainTextEdit()
-        self._fields = self._create_fields()
+        self._main = self._create_main_fields()
+        self._penalties = self._create_penalty_fields()
+        self.fields = {**self._main, **self._penalties}
         self._seed = QLineEdit()
         self._stop = QLineEdit()
         self._sampling_timer = QTimer(self, singleShot=True, interval=_APPLY_DELAY_MS)
@@ -52,7 +54,7 @@ class SamplingPanel(QWidget):
     @property
     def sampling(self) -> SamplingSettings:
         """What the fields say."""
-        number = {name: field.value for name, field in self._fields.items()}
+        number = {name: field.value for name, field in self.fields.items()}
         return SamplingSettings(
             temperature=number["temperature"],
             top_k=int(number["top_k"]),
@@ -75,7 +77,7 @@ class SamplingPanel(QWidget):
         """Shows a conversation's settings without reporting them as changes."""
         self._sampling_timer.stop()
         self._prompt_timer.stop()
-        for name, field in self._fields.items():
+        for name, field in self.fields.items():
             field.set_value(getattr(sampling, name) or 0)
         for widget, text in (
             (self._seed, "" if sampling.seed is None else str(sampling.seed)),
@@ -109,7 +111,7 @@ class SamplingPanel(QWidget):
         self.show_settings(self.system_prompt, SamplingSettings())
         self._emit_sampling()
 
-    def _create_fields(self) -> dict[str, SliderField]:
+    def _create_main_fields(self) -> dict[str, SliderField]:
         off = self.tr("off")
         return {
             "temperature": SliderField(
@@ -153,6 +155,10 @@ class SamplingPanel(QWidget):
                 field_most=_MAX_TOKENS,
                 special_text=self.tr("no limit"),
             ),
+        }
+
+    def _create_penalty_fields(self) -> dict[str, SliderField]:
+        return {
             "repetition_penalty": SliderField(
                 self.tr("Repetition penalty"),
                 self.tr("Above 1 avoids tokens already seen."),
@@ -193,14 +199,9 @@ class SamplingPanel(QWidget):
         self._stop.setAccessibleName(self.tr("Stop texts"))
 
     def _build(self) -> None:
-        main = _column(
-            *(self._fields[n] for n in ("temperature", "top_p", "top_k", "min_p", "max_tokens"))
-        )
+        main = _column(*self._main.values())
         more = _column(
-            *(
-                self._fields[n]
-                for n in ("repetition_penalty", "presence_penalty", "frequency_penalty")
-            ),
+            *self._penalties.values(),
             _captioned(self.tr("Seed"), self._seed),
             _captioned(self.tr("Stop texts"), self._stop),
         )
@@ -217,7 +218,7 @@ class SamplingPanel(QWidget):
         layout.addWidget(_row(self._keep, self._reset))
 
     def _connect(self) -> None:
-        for field in self._fields.values():
+        for field in self.fields.values():
             field.value_changed.connect(lambda _value: self._sampling_timer.start())
         for edit in (self._seed, self._stop):
             edit.textChanged.connect(lambda _text: self._sampling_timer.start())
