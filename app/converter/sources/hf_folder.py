@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from app.checkpoint.tensor_file import TensorFile
 from app.converter.sources.file_rows import FileRows
@@ -35,8 +36,15 @@ class StoredArray:
     @property
     def rows(self) -> FileRows:
         """As a matrix; a vector is one row."""
-        num_rows = self.shape[0] if len(self.shape) == 2 else 1
+        return self.split_rows(self.shape[0] if len(self.shape) == 2 else 1)
+
+    def split_rows(self, num_rows: int) -> FileRows:
+        """The same bytes as `num_rows` equal rows, whatever the shape says."""
         return FileRows(self.path, self.offset, num_rows, self.num_bytes // num_rows)
+
+    def load(self) -> npt.NDArray[Any]:
+        """The whole array in its own shape and dtype."""
+        return self.rows.read().view(self.dtype).reshape(self.shape)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from app.converter.sources import awq
+from app.converter.sources.bitsandbytes import BitsAndBytesFormat
+from app.converter.sources.fp8 import Fp8Format
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat
+from app.converter.sources.mlx import MlxFormat
+from app.converter.sources.modelopt import ModelOptFormat
 from app.converter.sources.quantization_config import quantized_evidence
 from app.core.errors import InvalidSourceError, UnsupportedError
 
 Creator = Callable[[Declaration, Folder], LinearFormat]
 
 # quant_method -> (creator, the evidence that its tensors give)
-_CREATORS: dict[str, tuple[Creator, frozenset[str]]] = {}
+_CREATORS: dict[str, tuple[Creator, frozenset[str]]] = {
+    "bitsandbytes": (BitsAndBytesFormat, frozenset({".quant_state", ".SCB"})),
+    "fbgemm_fp8": (Fp8Format, frozenset({".weight_scale"})),
+    "fp8": (Fp8Format, frozenset({".weight_scale_inv", ".weight_scale"})),
+    "mlx": (MlxFormat, frozenset({"uint32 .weight"})),
+    "modelopt": (ModelOptFormat, frozenset({".weight_scale", ".weight_scale_2"})),
+    "awq": (awq.from_folder, frozenset({".qweight", "int16 .qweight"})),
+}
 
 FOLDER_FORMATS = ("dense", *_CREATORS)
 

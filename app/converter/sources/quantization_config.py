@@ -54,7 +54,9 @@ def _iter_tables(config: Mapping[str, Any], path: Path) -> Iterator[tuple[str, A
     for prefix, table in (("", config), ("text_config.", nested)):
         for key in _CONFIG_KEYS:
             if isinstance(table, Mapping) and table.get(key):
-                yield prefix + key, table[key], "mlx" if key == "quantization" else "unknown"
+                # MLX repeats its own "quantization" under a second key, without a method.
+                default = "mlx" if table.get("quantization") else "unknown"
+                yield prefix + key, table[key], default
     for name, method in _SIDECARS.items():
         if (path / name).is_file():
             yield name, read_json(path / name), method

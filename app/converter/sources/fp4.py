@@ -1,0 +1,105 @@
+"""FP4 weights: two e2m1 codes a byte, with one small float scale per 16 (NVFP4) or 32 (MXFP4).
+
+OCP Microscaling Formats v1.0 (e2m1, e8m0); compressed-tensors:compressors/{nvfp4,mxfp4}/base.py;
+TensorRT-Model-Optimizer:modelopt/torch/quantization/qtensor/nvfp4_tensor.py. The low nibble is the
+even column. MXFP4: W = e2m1 * 2 ** (code - 127). NVFP4: W = e2m1 * s with s the e4m3 scale times
+(modelopt) or divided by (compressed-tensors) one fp32 scale of the whole tensor. All of it float32,
+each step rounded once; the libraries round the result to bf16 afterwards. Doubled, e2m1 is an
+integer (0, 1, 2, 3, 4, 6, 8, 12), so int8 codes times s / 2 are the same numbers (minus zero
+becomes zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme
+from app.converter.sources.base import SourceLinear
+from app.converter.sources.file_rows import Bytes, rows_per_block
+from app.converter.sources.hf_folder import StoredArray
+from app.converter.sources.linear_format import LinearPlace
+from app.converter.sources.quantized_linear import (
+    Floats,
+    create_quantized_linear,
+    load_exponents,
+    load_scales,
+    narrow_scales,
+)
+from app.core.errors import InvalidSourceError
+
+MXFP4_GROUP, NVFP4_GROUP = 32, 16
+_MAGNITUDES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+_E2M1 = np.concatenate([_MAGNITUDES, -_MAGNITUDES])
+_BYTES = np.arange(256)
+# Both values of every byte, so that one lookup decodes two weights.
+_VALUES = np.stack([_E2M1[_BYTES & 15], _E2M1[_BYTES >> 4]], axis=1) + np.float32(0)
+_DOUBLED = (_VALUES * 2).astype(np.int8).view(np.uint16)[:, 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Fp4Arrays:
+    """`packed`: out * in / 2 bytes; `scales` [out, in / group]: e8m0 (group 32), e4m3 (group 16).
+
+    `global_scale`, one float, multiplies the scales, or divides them when `divides`.
+    """
+
+    packed: StoredArray
+    scales: StoredArray
+    group: int
+    global_scale: StoredArray | None = None
+    divides: bool = False
+
+    @property
+    def stored(self) -> tuple[StoredArray, ...]:
+        """All arrays, the weight first."""
+        arrays = (self.packed, self.scales, self.global_scale)
+        return tuple(array for array in arrays if array is not None)
+
+
+def open_fp4(place: LinearPlace, source_type: str, arrays: Fp4Arrays) -> SourceLinear:
+    """A linear whose arrays have the shapes that `Fp4Arrays` asks for."""
+    quant = QuantScheme(8, arrays.group, Scheme.SYM, ScaleDtype.FP32)
+    load = partial(_load_native, place.shape, quant, arrays)
+    blocks = partial(_iter_dense, place.shape, arrays)
+    return create_quantized_linear(place, source_type, arrays.stored, blocks, (quant, load))
+
+
+def _load_scales(arrays: Fp4Arrays) -> Floats:
+    """The true scales, float32 [out, G]; refused where a code or a product is not finite."""
+    is_mx = arrays.group == MXFP4_GROUP
+    scales = load_exponents(arrays.scales) if is_mx else _load_e4m3(arrays)
+    if not np.isfinite(scales * 6).all():
+        raise InvalidSourceError(f"{arrays.scales.name} is damaged: a scale is not finite.")
+    return scales
+
+
+def _load_e4m3(arrays: Fp4Arrays) -> Floats:
+    codes = arrays.scales.load().view(ml_dtypes.float8_e4m3fn)
+    scales: Floats = codes.astype(np.float32)
+    if arrays.global_scale is None:
+        return scales
+    factor = load_scales(arrays.global_scale).reshape(())
+    with np.errstate(all="ignore"):  # the caller refuses what is not finite
+        scaled = np.divide if arrays.divides else np.multiply
+        return np.asarray(scaled(scales, factor))
+
+
+def _load_native(shape: tuple[int, int], quant: QuantScheme, arrays: Fp4Arrays) -> Linear:
+    codes: Bytes = np.take(_DOUBLED, arrays.packed.split_rows(shape[0]).read()).view(np.uint8)
+    scales = _load_scales(arrays) * np.float32(0.5)
+    return narrow_scales(Linear(shape, quant, packed=codes, scales=scales))
+
+
+def _iter_dense(shape: tuple[int, int], arrays: Fp4Arrays) -> Iterator[tuple[slice, Floats]]:
+    scales = _load_scales(arrays)
+    table: npt.NDArray[np.uint64] = _VALUES.view(np.uint64)[:, 0]
+    for rows, packed in arrays.packed.split_rows(shape[0]).iter_blocks(rows_per_block(shape[1])):
+        values = np.take(table, packed).view(np.float32)
+        values = values.reshape(len(packed), -1, arrays.group) * scales[rows][:, :, None]
+        yield rows, values.reshape(len(packed), -1)
