@@ -49,10 +49,11 @@ class HuggingFaceSource(Source):
         folder = _create_folder(self.name, config, tensors)
         quantized = create_format(declaration, folder)
         self.format = (quantized or _DENSE).name
-        self.notes = tie_notes + (quantized.notes if quantized else ())
         self.config = {key: config[key] for key in config if key not in _QUANTIZATION_KEYS}
         self.files = (path / "config.json", *files)
         self._parts = _create_parts(folder, quantized)
+        # A format knows what its labels got wrong once its linears are open.
+        self.notes = tie_notes + (quantized.notes if quantized else ())
         self.is_quantized = quantized is not None
         self.source_bytes = sum(file.stat().st_size for file in files)
 
