@@ -210,7 +210,8 @@ def test_integer_weights_are_refused_by_dtype(tmp_path: Path) -> None:
 def test_sources_that_are_no_models(tmp_path: Path) -> None:
     files = {
         "model.safetensors": (UsageError, "choose the folder"),
-        "pytorch_model.bin": (UnsupportedError, "pickle"),
+        "pytorch_model.bin": (UsageError, "choose the folder"),
+        "model.pth": (UnsupportedError, "pickle"),
         "notes.txt": (UnsupportedError, "of no format"),
         "model.gguf.part1of2": (UnsupportedError, "piece of a cut file"),
         "model.gguf-split-a": (UnsupportedError, "piece of a cut file"),

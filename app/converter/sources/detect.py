@@ -6,11 +6,13 @@ from pathlib import Path
 
 from app.checkpoint.reader import Checkpoint
 from app.converter.sources.base import Source
+from app.converter.sources.foreign_folders import refuse_foreign_folder
 from app.converter.sources.gguf import GgufSource
 from app.converter.sources.gguf_shards import model_name, refuse_byte_splits
 from app.converter.sources.hf_folder import lfs_pointer_error
 from app.converter.sources.huggingface import HuggingFaceSource
 from app.converter.sources.linear_formats import FOLDER_FORMATS
+from app.converter.sources.weight_files import has_weight_files
 from app.core.errors import InvalidSourceError, UnsupportedError, UsageError
 from app.spec.gguf_header import LFS_POINTER_START
 
@@ -46,9 +48,12 @@ def _only_model(path: Path) -> Path:
     """The folder itself when it is a Hugging Face model, else the one GGUF model in it."""
     if Checkpoint.is_native_dir(path):
         raise UsageError(f"{path.name} is a native checkpoint already.")
-    if (path / "config.json").is_file():
-        return path
     files = sorted(path.glob("*.gguf"))
+    if not files:
+        refuse_foreign_folder(path)
+    # Folders of GGUF files often bring the config.json of the original model.
+    if (path / "config.json").is_file() and (has_weight_files(path) or not files):
+        return path
     if not files:
         raise InvalidSourceError(f"{path.name} has neither a config.json nor a GGUF file.")
     if len({model_name(file) for file in files}) > 1:
@@ -66,9 +71,9 @@ def _check_is_gguf(path: Path) -> None:
         raise InvalidSourceError(f"{path.name}: the file is empty.")
     if head.startswith(LFS_POINTER_START):
         raise lfs_pointer_error(path)
-    if path.suffix.lower() == ".safetensors" or path.name == "config.json":
+    if path.suffix.lower() in (".safetensors", ".bin") or path.name == "config.json":
         raise UsageError(f"{path.name} is one file of a model; choose the folder that contains it.")
-    if path.suffix.lower() in (".bin", ".pt", ".pth"):
+    if path.suffix.lower() in (".pt", ".pth"):
         raise UnsupportedError(f"{path.name}: PyTorch pickle files are not supported.")
     raise UnsupportedError(f"{path.name}: the file is of no format that this program knows.")
 

@@ -1,4 +1,4 @@
-"""A Hugging Face folder's files: JSON, weight files, and the headers of their tensors."""
+"""A Hugging Face folder's files: JSON, and tensors as places in a file."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.checkpoint.tensor_file import TensorFile
 from app.converter.sources.file_rows import FileRows
-from app.core.errors import CheckpointError, InvalidSourceError, UnsupportedError
-from app.spec.gguf_header import LFS_POINTER_START
-
-_INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
+from app.converter.sources.strided_rows import StridedRows
+from app.core.errors import InvalidSourceError
 
 
 @dataclass(frozen=True, slots=True)
 class StoredArray:
-    """A tensor of a safetensors file; `offset` from the start of the file."""
+    """A tensor of a safetensors or .bin file; `offset` from the start of the file.
+
+    `strides` (elements, as many as `shape`, one or two) where the elements are not contiguous.
+    """
 
     name: str
     path: Path
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     offset: int
+    strides: tuple[int, ...] | None = None
 
     @property
     def num_bytes(self) -> int:
-        """Bytes on disk."""
+        """Bytes of all elements."""
         return int(np.prod(self.shape)) * self.dtype.itemsize
 
     @property
@@ -39,8 +40,25 @@ class StoredArray:
         return self.split_rows(self.shape[0] if len(self.shape) == 2 else 1)
 
     def split_rows(self, num_rows: int) -> FileRows:
-        """The same bytes as `num_rows` equal rows, whatever the shape says."""
-        return FileRows(self.path, self.offset, num_rows, self.num_bytes // num_rows)
+        """The same bytes as `num_rows` equal rows, whatever the shape says.
+
+        InvalidSourceError for a strided array, whose rows its shape alone can tell.
+        """
+        row_bytes = self.num_bytes // num_rows
+        if self.strides is None:
+            return FileRows(self.path, self.offset, num_rows, row_bytes)
+        if num_rows != (self.shape[0] if len(self.shape) == 2 else 1):
+            raise InvalidSourceError(f"{self.path.name}: {self.name} is not contiguous.")
+        row, column = (n * self.dtype.itemsize for n in (0, *self.strides)[-2:])
+        return StridedRows(
+            self.path,
+            self.offset,
+            num_rows,
+            row_bytes,
+            row_stride=row,
+            column_stride=column,
+            item_bytes=self.dtype.itemsize,
+        )
 
     def load(self) -> npt.NDArray[Any]:
         """The whole array in its own shape and dtype."""
@@ -58,55 +76,8 @@ def read_json(path: Path) -> dict[str, Any]:
     return values
 
 
-def find_weight_files(path: Path) -> tuple[Path, ...]:
-    """The files of the index, or the single one; InvalidSourceError names one that is missing."""
-    if (path / _INDEX).is_file():
-        weight_map = read_json(path / _INDEX).get("weight_map")
-        if not isinstance(weight_map, dict):
-            raise InvalidSourceError(f"{_INDEX} has no weight_map.")
-        names = sorted({str(name) for name in weight_map.values()})
-    elif not (path / _SINGLE).is_file() and any(path.glob("*.bin")):
-        raise UnsupportedError(f"{path.name}: PyTorch pickle files (.bin) are not supported.")
-    else:
-        names = [_SINGLE]
-    for name in names:
-        if Path(name).name != name or not (path / name).is_file():
-            raise InvalidSourceError(f"{path.name}: the file {name} is missing.")
-    return tuple(path / name for name in names)
-
-
-def read_headers(files: tuple[Path, ...]) -> dict[str, StoredArray]:
-    """All tensors by name; InvalidSourceError for a damaged file, or a name in two of them."""
-    tensors: dict[str, StoredArray] = {}
-    for path in files:
-        for name, array in _read_header(path).items():
-            if name in tensors:
-                raise InvalidSourceError(
-                    f"{path.name}: {name} also stands in {tensors[name].path.name}."
-                )
-            tensors[name] = array
-    return tensors
-
-
 def lfs_pointer_error(path: Path) -> InvalidSourceError:
     """For a file that only names what Git LFS would have fetched."""
     return InvalidSourceError(
         f"{path.name}: this is a Git LFS pointer, not the model itself; download the real file."
     )
-
-
-def _read_header(path: Path) -> dict[str, StoredArray]:
-    with path.open("rb") as stream:
-        if stream.read(len(LFS_POINTER_START)) == LFS_POINTER_START:
-            raise lfs_pointer_error(path)
-    try:
-        file = TensorFile(path)
-    except CheckpointError as error:
-        raise InvalidSourceError(error.message, detail=error.detail) from error
-    try:
-        return {
-            name: StoredArray(name, path, entry.dtype, entry.shape, entry.offset)
-            for name, entry in file.entries.items()
-        }
-    finally:
-        file.close()

@@ -12,17 +12,14 @@ from app.converter.sources.base import Source, SourceLinear, SourcePart
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.dense import DenseFormat, create_vector
 from app.converter.sources.file_rows import rows_per_block
-from app.converter.sources.hf_folder import (
-    StoredArray,
-    find_weight_files,
-    read_headers,
-    read_json,
-)
+from app.converter.sources.foreign_folders import refuse_draft
+from app.converter.sources.hf_folder import StoredArray, read_json
 from app.converter.sources.linear_format import Folder, LinearFormat, LinearPlace
 from app.converter.sources.linear_formats import check_method, create_format
 from app.converter.sources.parts import group_parts
 from app.converter.sources.quantization_config import read_declaration
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
+from app.converter.sources.weight_files import open_weights
 from app.core.errors import InvalidSourceError
 from app.spec.registry import create_spec
 from app.spec.weights import has_bias, iter_linears, iter_vectors
@@ -42,20 +39,21 @@ class HuggingFaceSource(Source):
         config = read_json(path / "config.json")
         declaration = read_declaration(config, path)
         check_method(declaration, self.name)
-        files = find_weight_files(path)
-        tensors = read_headers(files)
+        refuse_draft(config, self.name)
+        weights = open_weights(path)
+        tensors = weights.tensors
         _check_layer_count(config, tensors)
         tie_notes = _settle_ties(config, tensors)
         folder = _create_folder(self.name, config, tensors)
         quantized = create_format(declaration, folder)
         self.format = (quantized or _DENSE).name
         self.config = {key: config[key] for key in config if key not in _QUANTIZATION_KEYS}
-        self.files = (path / "config.json", *files)
+        self.files = (path / "config.json", *weights.files)
         self._parts = _create_parts(folder, quantized)
         # A format knows what its labels got wrong once its linears are open.
         self.notes = tie_notes + (quantized.notes if quantized else ())
         self.is_quantized = quantized is not None
-        self.source_bytes = sum(file.stat().st_size for file in files)
+        self.source_bytes = sum(file.stat().st_size for file in weights.files)
 
     def parts(self) -> tuple[SourcePart, ...]:
         return self._parts

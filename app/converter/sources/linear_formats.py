@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.converter.sources import awq
+from app.converter.sources import awq, gptq
 from app.converter.sources.bitsandbytes import BitsAndBytesFormat
 from app.converter.sources.fp8 import Fp8Format
+from app.converter.sources.hqq import HqqFormat
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat
 from app.converter.sources.mlx import MlxFormat
 from app.converter.sources.modelopt import ModelOptFormat
@@ -20,8 +21,10 @@ _CREATORS: dict[str, tuple[Creator, frozenset[str]]] = {
     "bitsandbytes": (BitsAndBytesFormat, frozenset({".quant_state", ".SCB"})),
     "fbgemm_fp8": (Fp8Format, frozenset({".weight_scale"})),
     "fp8": (Fp8Format, frozenset({".weight_scale_inv", ".weight_scale"})),
+    "hqq": (HqqFormat, frozenset({".W_q"})),
     "mlx": (MlxFormat, frozenset({"uint32 .weight"})),
     "modelopt": (ModelOptFormat, frozenset({".weight_scale", ".weight_scale_2"})),
+    "gptq": (gptq.from_folder, frozenset({".qweight"})),
     "awq": (awq.from_folder, frozenset({".qweight", "int16 .qweight"})),
 }
 
