@@ -17,9 +17,11 @@ from app.converter.sources.file_rows import rows_per_block
 Floats = npt.NDArray[np.float32]
 Blocks = Iterator[tuple[slice, Floats]]
 
-_SHIFTS = np.arange(0, 32, 4, dtype=np.uint32)
-# Column j of eight stands at this nibble of a gemm word.
-_GEMM_NIBBLE_OF_COLUMN = (0, 4, 1, 5, 2, 6, 3, 7)
+_BYTES = np.arange(256)
+# Both nibbles of every byte, so that one lookup decodes two codes.
+_NIBBLES = np.stack((_BYTES & 15, _BYTES >> 4), axis=1).astype(np.float32).view(np.uint64)[:, 0]
+# Nibble i of a gemm word is column 8 * word + _GEMM_COLUMNS[i].
+_GEMM_COLUMNS = [0, 2, 4, 6, 1, 3, 5, 7]
 
 
 def iter_dense(layout: str, group_size: int, arrays: AwqArrays) -> Blocks:
@@ -29,26 +31,27 @@ def iter_dense(layout: str, group_size: int, arrays: AwqArrays) -> Blocks:
 
 def _iter_gemm(arrays: AwqArrays, group_size: int) -> Blocks:
     """Words hold eight rows of W, so the blocks are of whole words."""
-    words, zeros = arrays.qweight.view(np.uint32), arrays.zeros.view(np.uint32)
-    step = max(1, rows_per_block(words.shape[0]) // 8)
-    shifts = 4 * np.array(_GEMM_NIBBLE_OF_COLUMN, np.uint32)
-    for start in range(0, words.shape[1], step):
-        block = slice(start, min(start + step, words.shape[1]))
+    in_features, num_words = arrays.qweight.shape
+    step = max(1, rows_per_block(in_features) // 8)
+    for start in range(0, num_words, step):
+        block = slice(start, min(start + step, num_words))
         rows = slice(8 * block.start, 8 * block.stop)
-        codes = _nibbles(words[:, block], shifts)
-        grouped = codes.reshape(-1, group_size, codes.shape[1])
-        grouped -= _nibbles(zeros[:, block], shifts)[:, None, :]
-        grouped *= arrays.scales[:, None, rows]
-        yield rows, np.ascontiguousarray(codes.T)
+        scales = arrays.scales[:, rows].reshape(-1, block.stop - block.start, 8)
+        codes = _nibbles(arrays.qweight[:, block]).reshape(-1, group_size, rows.stop - rows.start)
+        codes -= _nibbles(arrays.zeros[:, block])[:, None]
+        codes *= scales[:, :, _GEMM_COLUMNS].reshape(len(scales), 1, -1)
+        weight = np.empty((block.stop - block.start, 8, in_features), np.float32)
+        weight[:, _GEMM_COLUMNS] = codes.reshape(in_features, -1, 8).transpose(1, 2, 0)
+        yield rows, weight.reshape(-1, in_features)
 
 
 def _iter_gemv(arrays: AwqArrays, group_size: int) -> Blocks:
-    words, in_features = arrays.qweight.view(np.uint32), 8 * arrays.qweight.shape[1]
+    out_features, in_features = arrays.qweight.shape[0], 8 * arrays.qweight.shape[1]
     groups, step = in_features // group_size, rows_per_block(in_features)
-    for start in range(0, words.shape[0], step):
-        rows = slice(start, min(start + step, words.shape[0]))
-        weight = _nibbles(words[rows], _SHIFTS).reshape(-1, groups, group_size)
-        weight -= _nibbles(arrays.zeros[rows].view(np.uint32), _SHIFTS)[:, :groups, None]
+    for start in range(0, out_features, step):
+        rows = slice(start, min(start + step, out_features))
+        weight = _nibbles(arrays.qweight[rows]).reshape(-1, groups, group_size)
+        weight -= _nibbles(arrays.zeros[rows])[:, :groups, None]
         weight *= arrays.scales[rows, :groups, None]
         yield rows, weight.reshape(-1, in_features)
 
@@ -68,19 +71,16 @@ def _iter_gemv_fast(arrays: AwqArrays, group_size: int) -> Blocks:
 _DECODERS = {"gemm": _iter_gemm, "gemv": _iter_gemv, "gemv_fast": _iter_gemv_fast}
 
 
-def _nibbles(words: npt.NDArray[np.uint32], shifts: npt.NDArray[np.uint32]) -> Floats:
-    """float32 [rows, 8 * words]: the nibbles at `shifts` of each word, in that order."""
-    codes = (words[:, :, None] >> shifts) & np.uint32(15)
-    return codes.astype(np.float32).reshape(words.shape[0], -1)
+def _nibbles(words: npt.NDArray[np.int32]) -> Floats:
+    """float32 [rows, 8 * words]: the nibbles of each word, the lowest first."""
+    return np.take(_NIBBLES, np.ascontiguousarray(words).view(np.uint8)).view(np.float32)
 
 
 def _unshuffle(qweight: npt.NDArray[np.int16]) -> Floats:
     """float32 codes [4 * n, in], undoing the three reorderings of `pack_intweight` in turn."""
     quarters, columns = qweight.shape
-    shifts = np.arange(0, 16, 4, dtype=np.uint16)
-    codes = (qweight.view(np.uint16)[:, :, None] >> shifts) & np.uint16(15)
-    tiles = codes.astype(np.uint8).reshape(quarters, columns // 64, 4, 64)
+    codes = np.take(_NIBBLES, qweight.view(np.uint8)).view(np.float32)
+    tiles = codes.reshape(quarters, columns // 64, 4, 64)
     rows = tiles.transpose(0, 2, 1, 3).reshape(-1, columns // 32, 4, 2, 4)
     eights = rows.transpose(0, 1, 2, 4, 3).reshape(-1, columns // 32, 4, 4, 2)
-    natural = eights.transpose(0, 1, 3, 2, 4).reshape(4 * quarters, columns)
-    return natural.astype(np.float32)
+    return eights.transpose(0, 1, 3, 2, 4).reshape(4 * quarters, columns)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.checkpoint.bits import pack_codes
 from app.checkpoint.layout import check_linear
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme
 from app.converter.sources.native_grid import to_native_groups
@@ -26,7 +25,6 @@ _LOW = np.uint32(0x0F0F0F0F)
 # Nibble i of a gemm word is column 8 * word + _COLUMNS[i].
 _COLUMNS = (0, 2, 4, 6, 1, 3, 5, 7)
 _BLOCK_WORDS = 32  # gemm words a row that are transposed at once
-_TILE_ROWS, _TILE_COLUMNS = 4, 64
 
 
 class AwqArrays(NamedTuple):
@@ -80,7 +78,7 @@ def _read_gemv(arrays: AwqArrays, group_size: int) -> _Rows:
 
 def _read_gemv_fast(arrays: AwqArrays, group_size: int) -> _Rows:
     """qweight [out / 4, in]; scales and scaled zeros (-s * z) [>= G, out]."""
-    packed = pack_codes(_gemv_fast_codes(arrays.qweight), 4)
+    packed = _unshuffle_gemv_fast(arrays.qweight)
     groups = 2 * packed.shape[1] // group_size
     return _Rows(packed, arrays.scales[:groups].T, arrays.zeros[:groups].T)
 
@@ -113,23 +111,17 @@ def _gemm_codes(words: Words) -> Bytes:
     return codes.reshape(words.shape[0], -1)
 
 
-def _gemv_fast_codes(qweight: npt.NDArray[np.int16]) -> Bytes:
-    """Codes uint8 [out, in]: each 4 rows x 64 columns lie together, shuffled for the kernel."""
-    nibbles = qweight.view(np.uint8)
-    codes = np.stack((nibbles & 15, nibbles >> 4), axis=-1)
-    tiles = np.take(codes.reshape(-1, _TILE_ROWS * _TILE_COLUMNS), _TILE_ORDER, axis=1)
-    tiles = tiles.reshape(qweight.shape[0], -1, _TILE_ROWS, _TILE_COLUMNS)
-    return tiles.transpose(0, 2, 1, 3).reshape(qweight.shape[0] * _TILE_ROWS, -1)
+def _unshuffle_gemv_fast(qweight: npt.NDArray[np.int16]) -> Bytes:
+    """int16 [out / 4, in] -> uint8 [out, in / 2].
 
-
-def _create_tile_order() -> npt.NDArray[np.intp]:
-    """Where the code of each (row, column) of a tile stands among its 256 nibbles.
-
-    The packer (AutoAWQ's `pack_intweight`) reorders every 32 columns twice: this, inverted.
+    Four rows of 64 columns lie together as 4 x 2 x 4 words of 32 bits. Of the word k of 32 columns,
+    nibble j is column 8 * j + 2 * k, nibble 4 + j the one after it (AutoAWQ's `pack_intweight`).
     """
-    columns = np.arange(_TILE_ROWS * _TILE_COLUMNS).reshape(-1, 4, 4, 2)
-    pairs = columns.transpose(0, 2, 1, 3).reshape(-1, 4, 4, 2)
-    return np.argsort(pairs.transpose(0, 1, 3, 2).reshape(-1))
-
-
-_TILE_ORDER = _create_tile_order()
+    quarters, columns = qweight.shape
+    words = qweight.view(np.uint32).reshape(quarters, columns // 64, 4, 2, 4)
+    words = words.transpose(0, 2, 1, 3, 4)
+    packed = np.empty((quarters, 4, columns // 64, 2, 4, 4), np.uint8)
+    for j in range(4):
+        low, high = words >> np.uint32(4 * j), words >> np.uint32(4 * j + 12)
+        packed[..., j, :] = low & np.uint32(0x0F) | high & np.uint32(0xF0)
+    return packed.reshape(4 * quarters, columns // 2)
