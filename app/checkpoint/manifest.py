@@ -24,13 +24,16 @@ class Provenance:
     """Where a linear came from and what the way here cost.
 
     source: the source's own tensor name(s); source_type: its own type word (`Q4_K`); rel_err:
-    relative Frobenius error ||W' - W|| / ||W|| against what the source decodes to, 0.0 when exact.
+    relative Frobenius error ||W' - W|| / ||W|| against what the source decodes to, 0.0 when exact;
+    row_order: `mlp.down_proj` where the rows follow that linear's column order instead of the
+    source's (app.converter.permutations), else ''.
     """
 
     source: str
     source_type: str
     path: TensorPath
     rel_err: float
+    row_order: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ class LinearRecord:
             "path": p.path.value,
             "rel_err": rel_err,
         }
-        return {"shape": list(self.shape), **stored, **origin}
+        order = {"row_order": p.row_order} if p.row_order else {}
+        return {"shape": list(self.shape), **stored, **origin, **order}
 
     @classmethod
     def from_json(cls, fields: JsonFields) -> LinearRecord:
@@ -65,8 +69,13 @@ class LinearRecord:
         dtype = fields.text("dtype") if dense else None
         if dense and dtype not in _DENSE_DTYPES:
             raise CheckpointError(f"{fields.where}.dtype {dtype!r} is not known.")
+        row_order = fields.text("row_order") if "row_order" in fields.values else ""
         provenance = Provenance(
-            fields.text("source"), fields.text("source_type"), path, fields.number("rel_err")
+            fields.text("source"),
+            fields.text("source_type"),
+            path,
+            fields.number("rel_err"),
+            row_order,
         )
         return cls(fields.pair("shape"), None if dense else _quant_from(fields), dtype, provenance)
 

@@ -14,7 +14,7 @@ import json
 import math
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import CheckpointError
+from app.core.jobs import check_cancelled
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype(np.float64),
@@ -66,23 +67,50 @@ class TensorEntry:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class StreamedArray:
+    """An array too large to hold: `iter_blocks` gives its rows from first to last, in `dtype`."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    iter_blocks: Callable[[], Iterator[npt.NDArray[Any]]]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole."""
+        return math.prod(self.shape) * self.itemsize
+
+
+Storable = npt.NDArray[Any] | StreamedArray
+
+
 def hash_file(path: Path) -> FileRecord:
     """Size and sha256 of a file."""
     digest, num_bytes = hashlib.sha256(), 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
+            check_cancelled()
             digest.update(block)
             num_bytes += len(block)
     return FileRecord(num_bytes, digest.hexdigest())
 
 
-def write_blocks(path: Path, blocks: list[Any]) -> FileRecord:
-    """Writes bytes-like blocks aside, forces them to disk, renames: `path` is whole or absent."""
+def write_blocks(path: Path, blocks: Iterable[Any]) -> FileRecord:
+    """Writes bytes-like blocks aside, forces them to disk, renames: `path` is whole or absent.
+
+    JobCancelledError between two blocks.
+    """
     aside = path.with_name(path.name + ".partial")
     digest, num_bytes = hashlib.sha256(), 0
     try:
         with aside.open("wb") as file:
             for block in blocks:
+                check_cancelled()
                 digest.update(block)
                 num_bytes += file.write(block)
             file.flush()
@@ -94,15 +122,34 @@ def write_blocks(path: Path, blocks: list[Any]) -> FileRecord:
     return FileRecord(num_bytes, digest.hexdigest())
 
 
-def write_tensors(path: Path, tensors: Mapping[str, npt.NDArray[Any]]) -> FileRecord:
+def write_tensors(path: Path, tensors: Mapping[str, Storable]) -> FileRecord:
     """Writes a safetensors file; the same tensors give the same bytes, whatever their order."""
     names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
-    arrays = [np.ascontiguousarray(tensors[name]) for name in names]
-    header = _encode_header(dict(zip(names, arrays, strict=True)))
-    return write_blocks(path, [header, *(array.reshape(-1).view(np.uint8) for array in arrays)])
+    arrays = {name: tensors[name] for name in names}
+    return write_blocks(path, _iter_file(arrays))
 
 
-def _encode_header(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
+def _iter_file(arrays: Mapping[str, Storable]) -> Iterator[Any]:
+    yield _encode_header(arrays)
+    for name, array in arrays.items():
+        num_bytes = 0
+        for block in _iter_array(array):
+            num_bytes += block.nbytes
+            yield block
+        if num_bytes != array.nbytes:
+            raise CheckpointError(f"{name} has {num_bytes} bytes, its shape needs {array.nbytes}.")
+
+
+def _iter_array(array: Storable) -> Iterator[npt.NDArray[np.uint8]]:
+    """The bytes in pieces, so that a cancel is heard between them."""
+    blocks = array.iter_blocks() if isinstance(array, StreamedArray) else (array,)
+    for block in blocks:
+        raw = np.ascontiguousarray(block, array.dtype).reshape(-1).view(np.uint8)
+        for start in range(0, raw.size, _BLOCK_BYTES):
+            yield raw[start : start + _BLOCK_BYTES]
+
+
+def _encode_header(arrays: Mapping[str, Storable]) -> bytes:
     entries, end = {}, 0
     for name, array in arrays.items():
         start, end = end, end + array.nbytes

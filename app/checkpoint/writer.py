@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.checkpoint.json_fields import JsonFields
-from app.checkpoint.layout import FLOATS, check_linear, file_stem, local_name
+from app.checkpoint.layout import FLOATS, check_arrays, check_linear, file_stem, local_name
 from app.checkpoint.manifest import (
     MANIFEST_NAME,
     LinearRecord,
@@ -24,7 +24,14 @@ from app.checkpoint.manifest import (
     is_plain_name,
 )
 from app.checkpoint.schemes import Linear, TensorPath
-from app.checkpoint.tensor_file import FileRecord, hash_file, write_blocks, write_tensors
+from app.checkpoint.tensor_file import (
+    FileRecord,
+    Storable,
+    StreamedArray,
+    hash_file,
+    write_blocks,
+    write_tensors,
+)
 from app.core.errors import CheckpointError
 
 
@@ -37,10 +44,25 @@ class WriterState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class StreamedLinear:
+    """A dense linear that is never held whole: `iter_weight` gives blocks of rows in `dtype`."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    iter_weight: Callable[[], Iterator[npt.NDArray[Any]]]
+    bias: npt.NDArray[Any] | None = None
+
+    def arrays(self) -> dict[str, Storable]:
+        """As `Linear.arrays`."""
+        bias = {} if self.bias is None else {"bias": self.bias}
+        return {"weight": StreamedArray(self.dtype, self.shape, self.iter_weight), **bias}
+
+
+@dataclass(frozen=True, slots=True)
 class PartLinear:
     """A linear to write, with where it came from."""
 
-    linear: Linear
+    linear: Linear | StreamedLinear
     provenance: Provenance
 
 
@@ -170,23 +192,26 @@ class CheckpointWriter:
 
 
 def _linear_record(name: str, part: PartLinear) -> LinearRecord:
-    linear = part.linear
-    check_linear(name, linear)
-    if (linear.quant is None) != (part.provenance.path is TensorPath.DENSE):
-        raise CheckpointError(
-            f"{name} is stored as {part.provenance.path}, which its arrays are not."
-        )
-    dtype = None if linear.weight is None else str(linear.weight.dtype)
-    return LinearRecord(linear.shape, linear.quant, dtype, part.provenance)
+    linear, origin = part.linear, part.provenance
+    if isinstance(linear, StreamedLinear):
+        found = {array: (v.dtype, v.shape) for array, v in linear.arrays().items()}
+        check_arrays(name, None, linear.shape, found)
+    else:
+        check_linear(name, linear)
+    quant = None if isinstance(linear, StreamedLinear) else linear.quant
+    if (quant is None) != (origin.path is TensorPath.DENSE):
+        raise CheckpointError(f"{name} is stored as {origin.path}, which its arrays are not.")
+    dtype = str(linear.arrays()["weight"].dtype) if quant is None else None
+    return LinearRecord(linear.shape, quant, dtype, origin)
 
 
 def _named_tensors(
     stem: str, linears: Mapping[str, PartLinear], vectors: Mapping[str, npt.NDArray[Any]]
-) -> dict[str, npt.NDArray[Any]]:
+) -> dict[str, Storable]:
     for name in (*linears, *vectors):
         if file_stem(name) != stem:
             raise CheckpointError(f"{name} does not belong in {stem}.safetensors.")
-    tensors = {
+    tensors: dict[str, Storable] = {
         f"{local_name(name)}.{suffix}": array
         for name, part in linears.items()
         for suffix, array in part.linear.arrays().items()

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.cli.progress import ProgressBar
 from app.converter.pipeline import convert
-from app.core.events import ConversionProgressed, ConversionReport, Event
+from app.core.events import ConversionProgressed, ConversionReport, EvaluationProgressed, Event
 from app.core.jobs import CancelToken
 
 
@@ -20,9 +20,18 @@ def convert_with_progress(*args: Any, **options: Any) -> ConversionReport:
 
         def show(event: Event) -> None:
             if isinstance(event, ConversionProgressed):
-                bar.update(event.done_bytes, event.total_bytes, event.step)
+                bar.update(event.done_bytes, event.total_bytes, _describe(event))
+            elif isinstance(event, EvaluationProgressed):
+                bar.update(event.num_done, event.num_tokens, f"evaluating {event.grid}")
 
         return convert(*args, **options, listener=show, cancel=cancel)
+
+
+def _describe(event: ConversionProgressed) -> str:
+    where = event.tensor or event.step
+    if event.eta_s is None:
+        return where
+    return f"{where}, {event.eta_s:.0f} s left"
 
 
 @contextmanager

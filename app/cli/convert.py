@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 from app.cli.conversion import convert_with_progress
 from app.cli.models import resolve_source
-from app.cli.options import Subparsers, add_command, natural_int
-from app.cli.output import format_bytes, print_json, print_note, print_pairs
+from app.cli.options import Subparsers, add_command, byte_count, natural_int
+from app.cli.output import format_bytes, print_json, print_note, print_pairs, print_table
 from app.converter.grids import GROUP_SIZES, Grid
 from app.converter.sources.detect import FORMATS
-from app.core.events import ConversionReport
+from app.core.events import ConversionReport, GridEvaluation
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -24,6 +25,30 @@ def add_parsers(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--group-size", type=natural_int, choices=GROUP_SIZES, default=128, metavar="N"
+    )
+    parser.add_argument(
+        "--vram-budget",
+        type=byte_count,
+        metavar="BYTES",
+        help="for --grid w3w4: 3 bits instead of 4 where they cost least, until weights and "
+        "workspace fit; 3500M and 3.5G are understood (1024s)",
+    )
+    parser.add_argument(
+        "--allow-lossy",
+        action="store_true",
+        help="also store linears that lose more than 2 %% even at 8 bits",
+    )
+    parser.add_argument(
+        "--eval",
+        action="store_true",
+        help="measure perplexity, and KL against the source decoded densely, on a bundled text",
+    )
+    parser.add_argument(
+        "--compare",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="GRIDS",
+        help="as --eval, side by side with other grids: --compare w4,w3,w8",
     )
     parser.add_argument("--tokenizer", type=Path, metavar="DIR", help="take the tokenizer from it")
     parser.add_argument("--format", choices=FORMATS, default="auto", help="default: %(default)s")
@@ -38,6 +63,10 @@ def run(args: argparse.Namespace) -> None:
         args.output,
         grid=args.grid,
         group_size=args.group_size,
+        vram_budget=args.vram_budget,
+        allow_lossy=args.allow_lossy,
+        evaluate=args.eval,
+        compare=args.compare,
         tokenizer_dir=args.tokenizer,
         format=args.format,
         resume=args.resume,
@@ -62,6 +91,7 @@ def _to_document(report: ConversionReport) -> dict[str, object]:
         "seconds": report.seconds,
         "peak_rss_bytes": report.peak_rss_bytes,
         "notes": list(report.notes),
+        "evaluations": [asdict(row) for row in report.evaluations],
     }
 
 
@@ -89,5 +119,21 @@ def _print(report: ConversionReport) -> None:
             ("peak memory", format_bytes(report.peak_rss_bytes)),
         ]
     )
+    if report.evaluations:
+        print()
+        head = ("GRID", "SIZE", "LARGEST ERROR", "PERPLEXITY", "MEAN KL", "SAME FIRST TOKEN")
+        print_table(head, [_to_row(row) for row in report.evaluations])
     for note in report.notes:
         print_note(note)
+
+
+def _to_row(row: GridEvaluation) -> tuple[str, ...]:
+    kl = "0, same bits" if row.proven else f"{row.kl_mean:.5f}"
+    return (
+        row.grid,
+        format_bytes(row.output_bytes),
+        f"{row.rel_err_max:.3g}",
+        f"{row.perplexity:.4f}",
+        kl,
+        f"{row.top1_agreement:.1%}",
+    )

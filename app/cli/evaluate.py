@@ -17,9 +17,10 @@ from app.cli.options import (
 )
 from app.cli.output import print_json, print_pairs
 from app.cli.progress import ProgressBar
-from app.core.errors import InvalidSourceError, UsageError
-from app.engine.evaluation import Evaluation, evaluate
+from app.core.errors import UsageError
+from app.engine.evaluation import Evaluation
 from app.engine.loader import LoadedEngine, load_engine
+from app.engine.text_evaluation import evaluate_text, read_text
 
 _DEFAULT_WINDOW = 512
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     """Evaluates and prints; raises AppError."""
     if args.ctx < 2:
         raise UsageError("--ctx must be at least 2: a window's first token is never predicted.")
-    text = _read_text(args.text)
+    text = read_text(args.text)
     with ExitStack() as stack:
         loaded = _load(stack, args.model, args)
         yardstick = _load(stack, args.against, args) if args.against else None
@@ -60,23 +61,8 @@ def _load(stack: ExitStack, model: str, args: argparse.Namespace) -> LoadedEngin
 def _evaluate(
     loaded: LoadedEngine, yardstick: LoadedEngine | None, text: str, window: int
 ) -> Evaluation:
-    token_ids = loaded.tokenizer.encode(text, add_special_tokens=False, parse_special=False)
-    if yardstick and token_ids != yardstick.tokenizer.encode(
-        text, add_special_tokens=False, parse_special=False
-    ):
-        raise UsageError("The two models split this text into different tokens.")
     with ProgressBar("evaluating") as bar:
-        other = yardstick.executor if yardstick else None
-        return evaluate(loaded.executor, token_ids, window, other, bar.update)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidSourceError(f"{path.name} is not UTF-8 text.", detail=str(error)) from error
-    except OSError as error:
-        raise InvalidSourceError(f"{path.name} cannot be read: {error.strerror}.") from error
+        return evaluate_text(loaded, text, window, yardstick, on_progress=bar.update)
 
 
 def _print(result: Evaluation, loaded: LoadedEngine, args: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -10,6 +11,8 @@ from app.core.device import DEVICES
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], None]
+
+_BYTE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def add_command(
@@ -62,3 +65,15 @@ def temperature(text: str) -> float:
     if not 0.0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be at least 0, not {text}")
     return value
+
+
+def byte_count(text: str) -> int:
+    """A positive number of bytes; K, M and G (also KiB, MB ...) count in 1024s."""
+    match = re.fullmatch(r"([\d.]+)\s*([KMG]?)(i?B)?", text, re.IGNORECASE)
+    try:
+        value = float(match[1]) * _BYTE_UNITS[match[2].upper()] if match else 0
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a number of bytes like 3500M, not {text}")
+    return int(value)

@@ -1,23 +1,34 @@
-"""The quality report of a conversion: an event for listeners, Markdown in the checkpoint."""
+"""The quality report of a conversion: an event for listeners, Markdown and JSON in the checkpoint.
+
+Neither file names paths or times: the same source gives the same bytes.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from math import prod
+from typing import Any
 
-from app.checkpoint.layout import stored_bytes
+from app.checkpoint.layout import file_stem, stored_bytes
 from app.checkpoint.manifest import LinearRecord, Manifest
 from app.checkpoint.schemes import TensorPath
+from app.converter.grids import ERROR_LIMITS, GridPlan
 from app.core.events import ConversionPlan, ConversionReport, TensorReport
 from app.core.memory import peak_rss_bytes
 
-REPORT_NAME = "conversion_report.md"
+MARKDOWN_NAME, JSON_NAME = "conversion_report.md", "conversion_report.json"
 
 
 def create_report(
-    plan: ConversionPlan, manifest: Manifest, tensors: tuple[TensorReport, ...], seconds: float
+    plan: ConversionPlan,
+    manifest: Manifest,
+    tensors: tuple[TensorReport, ...],
+    notes: tuple[str, ...],
+    seconds: float,
 ) -> ConversionReport:
-    """The report of a finished conversion."""
+    """The report of a finished conversion; `notes` are the plan's and what came up on the way."""
     counts = {path: sum(t.path == path.value for t in tensors) for path in TensorPath}
     return ConversionReport(
         output=plan.output,
@@ -34,7 +45,7 @@ def create_report(
         seconds=seconds,
         peak_rss_bytes=peak_rss_bytes(),
         tensors=tensors,
-        notes=plan.notes,
+        notes=notes,
     )
 
 
@@ -45,8 +56,35 @@ def create_tensor_reports(
     return tuple(_tensor_report(name, records[name]) for name in names)
 
 
-def render_report(plan: ConversionPlan, tensors: tuple[TensorReport, ...]) -> str:
-    """The report as Markdown, without paths and times: the same source gives the same text."""
+def outcome_notes(
+    plans: Mapping[str, GridPlan], records: Mapping[str, LinearRecord]
+) -> tuple[str, ...]:
+    """What the plan could not know: linears that went to int8, and folded column orders."""
+    grown = [name for name, plan in plans.items() if _has_grown(plan, records[name])]
+    folded = [name for name, record in records.items() if record.provenance.row_order]
+    notes = []
+    if grown:
+        limits = ", ".join(f"{ERROR_LIMITS[bits]:.0%} at {bits} bits" for bits in (4, 3))
+        notes.append(
+            f"Stored as int8, because fewer bits cost them more than {limits}: {', '.join(grown)}."
+        )
+    if folded:
+        notes.append(
+            f"In {len(folded) // 2} layers the rows of gate_proj and up_proj stand in the column "
+            "order of down_proj (act-order); the layers compute the same function."
+        )
+    return tuple(notes)
+
+
+def render_markdown(
+    plan: ConversionPlan, tensors: tuple[TensorReport, ...], notes: tuple[str, ...]
+) -> str:
+    """The report for people."""
+    layers = [
+        f"| {row['part']} | {', '.join(row['paths'])} | {row['rel_err_mean']:.3g} "
+        f"| {row['rel_err_max']:.3g} | {row['output_bytes']:,} |"
+        for row in _layer_rows(tensors)
+    ]
     rows = [
         f"| {t.name} | {t.source_type} | {t.path} | {t.target} | {t.rel_err:.3g} "
         f"| {t.output_bytes:,} |"
@@ -57,7 +95,11 @@ def render_report(plan: ConversionPlan, tensors: tuple[TensorReport, ...]) -> st
             f"# Conversion of {plan.name}",
             "",
             f"{plan.architecture} from {plan.format}, grid {plan.grid}. {_verdict(tensors)}",
-            *(f"- {note}" for note in plan.notes),
+            *(f"- {note}" for note in notes),
+            "",
+            "| layer | paths | mean relative error | largest | bytes |",
+            "|---|---|---|---|---|",
+            *layers,
             "",
             "| tensor | source | path | stored as | relative error | bytes |",
             "|---|---|---|---|---|---|",
@@ -65,6 +107,44 @@ def render_report(plan: ConversionPlan, tensors: tuple[TensorReport, ...]) -> st
             "",
         ]
     )
+
+
+def render_json(
+    plan: ConversionPlan, tensors: tuple[TensorReport, ...], notes: tuple[str, ...]
+) -> str:
+    """The report for programs."""
+    document = {
+        "name": plan.name,
+        "architecture": plan.architecture,
+        "format": plan.format,
+        "grid": plan.grid,
+        "rel_err_max": max(tensor.rel_err for tensor in tensors),
+        "notes": list(notes),
+        "layers": _layer_rows(tensors),
+        "tensors": [asdict(tensor) for tensor in tensors],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _has_grown(plan: GridPlan, record: LinearRecord) -> bool:
+    return bool(plan.quant and record.quant and record.quant.bits > plan.quant.bits)
+
+
+def _layer_rows(tensors: tuple[TensorReport, ...]) -> list[dict[str, Any]]:
+    """One row for each file of the checkpoint."""
+    parts: dict[str, list[TensorReport]] = {}
+    for tensor in tensors:
+        parts.setdefault(file_stem(tensor.name), []).append(tensor)
+    return [
+        {
+            "part": part,
+            "paths": sorted({tensor.path for tensor in members}),
+            "rel_err_mean": sum(tensor.rel_err for tensor in members) / len(members),
+            "rel_err_max": max(tensor.rel_err for tensor in members),
+            "output_bytes": sum(tensor.output_bytes for tensor in members),
+        }
+        for part, members in parts.items()
+    ]
 
 
 def _verdict(tensors: tuple[TensorReport, ...]) -> str:
@@ -77,8 +157,10 @@ def _verdict(tensors: tuple[TensorReport, ...]) -> str:
 def _tensor_report(name: str, record: LinearRecord) -> TensorReport:
     origin = record.provenance
     target = record.quant.label if record.quant else str(record.dtype)
+    # As manifest.json keeps it, so that a resumed conversion reports the same digits.
+    rel_err = float(f"{origin.rel_err:.6g}")
     return TensorReport(
-        name, origin.source_type, origin.path.value, target, origin.rel_err, _num_bytes(record)
+        name, origin.source_type, origin.path.value, target, rel_err, _num_bytes(record)
     )
 
 

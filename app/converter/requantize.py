@@ -13,6 +13,7 @@ from app.checkpoint.reference_quant import dequantize, effective_scales, select_
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme
 from app.converter.grid_search import round_to_codes, search_scales
 from app.core.errors import InvalidSourceError
+from app.core.jobs import check_cancelled
 
 Floats = npt.NDArray[np.float32]
 
@@ -49,12 +50,14 @@ def requantize(matrix: SourceMatrix, bits: int, group_size: int) -> Requantized:
     """Puts a matrix on the symmetric grid of `bits` and `group_size`, which must divide `in`.
 
     Scales are fp16, or fp32 where fp16 does not hold one of them. Memory: the result and one block.
-    Raises InvalidSourceError for weights that are not finite or absurdly large.
+    Raises InvalidSourceError for weights that are not finite or absurdly large, JobCancelledError
+    between two chunks of rows.
     """
     target, errors = _Target(matrix.shape, bits, group_size), _ErrorSum()
     for rows, block in matrix.iter_blocks():
         step = max(1, _CHUNK_ELEMENTS // matrix.shape[1])
         for start in range(0, len(block), step):
+            check_cancelled()
             weights = _checked(block[start : start + step], matrix.name)
             first = rows.start + start
             chunk = slice(first, first + len(weights))

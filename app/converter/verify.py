@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from app.checkpoint.reference_quant import dequantize, select_rows
 from app.checkpoint.schemes import Linear, TensorPath
-from app.converter.grids import ConvertedLinear
+from app.converter.grids import ConvertedLinear, iter_dense
 from app.converter.sources.base import SourceLinear
+from app.core.jobs import check_cancelled
 
 Floats = npt.NDArray[np.float32]
 
@@ -21,21 +22,22 @@ def verify_exact(source: SourceLinear, converted: ConvertedLinear) -> ConvertedL
 
     One that differs after all is reported as what it is: the source's grid, with its error.
     """
-    if converted.path is not TensorPath.EXACT:
+    linear = converted.linear
+    if converted.path is not TensorPath.EXACT or not isinstance(linear, Linear):
         return converted
-    pairs = _iter_pairs(source, converted.linear)
+    pairs = _iter_pairs(source, linear)
     if all(
         np.array_equal(found.view(np.uint32), wanted.view(np.uint32)) for found, wanted in pairs
     ):
         return converted
-    rel_err = _relative_error(_iter_pairs(source, converted.linear))
-    return ConvertedLinear(converted.linear, TensorPath.GRID, rel_err)
+    rel_err = _relative_error(_iter_pairs(source, linear))
+    return ConvertedLinear(linear, TensorPath.GRID, rel_err)
 
 
 def _iter_pairs(source: SourceLinear, linear: Linear) -> Iterator[tuple[Floats, Floats]]:
     """(stored, source), both decoded to float32, for each block of rows."""
-    blocks = source.iter_dense or (lambda: iter([(slice(0, source.shape[0]), source.load_dense())]))
-    for rows, wanted in blocks():
+    for rows, wanted in iter_dense(source):
+        check_cancelled()
         yield dequantize(select_rows(linear, rows)), wanted
 
 

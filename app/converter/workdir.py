@@ -3,6 +3,7 @@
 job.json            the arguments, and the source's files with sizes and times
 parts/<stem>.json   a part that is on disk, with its hash
 checkpoint/         the files themselves; renamed to the output at the end
+comparison/         conversions to other grids, made only to be evaluated
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from typing import Any
 
 from app.checkpoint.manifest import MANIFEST_NAME, Manifest
 from app.checkpoint.writer import PartRecord
+from app.converter.plan import Options
 from app.converter.sources.base import Source
 from app.core.errors import UsageError
 
-_JOB, _PARTS, _CHECKPOINT = "job.json", "parts", "checkpoint"
-_OUR_NAMES = {_JOB, f"{_JOB}.partial", _PARTS, _CHECKPOINT}
+_JOB, _PARTS, _CHECKPOINT, _COMPARISON = "job.json", "parts", "checkpoint", "comparison"
+_OUR_NAMES = {_JOB, f"{_JOB}.partial", _PARTS, _CHECKPOINT, _COMPARISON}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +30,16 @@ class Job:
 
     source: str
     files: list[list[Any]]  # [name, bytes, modification time in ns]
-    grid: str
-    group_size: int
+    options: dict[str, Any]
+    allow_lossy: bool
     tool: str
 
     @classmethod
-    def of(cls, source: Source, grid: str, group_size: int, tool: str) -> Job:
+    def of(cls, source: Source, options: Options, allow_lossy: bool, tool: str) -> Job:
         """The job of converting `source` with these options."""
         stats = [(path, path.stat()) for path in source.files]
         files = [[path.name, stat.st_size, stat.st_mtime_ns] for path, stat in stats]
-        return cls(str(source.path.resolve()), files, grid, group_size, tool)
+        return cls(str(source.path.resolve()), files, asdict(options), allow_lossy, tool)
 
 
 class WorkDir:
@@ -47,6 +49,7 @@ class WorkDir:
         self.output = output
         self.path = output.with_name(output.name + ".partial")
         self.checkpoint = self.path / _CHECKPOINT
+        self.comparison = self.path / _COMPARISON
 
     def open(self, job: Job, *, resume: bool) -> dict[str, PartRecord]:
         """Makes the folder, or goes on with one of the same job; returns the parts that it records.

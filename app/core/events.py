@@ -191,7 +191,11 @@ class ConversionPlanned(Event):
 
 @dataclass(frozen=True, slots=True)
 class ConversionProgressed(Event):
-    """After each tensor; `step` names the file being written (`embed`, `layer 3`, `lm_head`)."""
+    """After each tensor, and several times within a large one. Bytes are the source's.
+
+    `step` names the file being written (`embed`, `layer 3`, `lm_head`), `tensor` the linear that
+    was worked on last ('' for a whole part); `eta_s` is None until there is a speed to go by.
+    """
 
     step: str
     num_steps_done: int
@@ -199,6 +203,17 @@ class ConversionProgressed(Event):
     done_bytes: int
     total_bytes: int
     elapsed_s: float
+    tensor: str = ""
+    eta_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationProgressed(Event):
+    """A finished conversion to `grid` is evaluated: `num_done` of `num_tokens` are predicted."""
+
+    grid: str
+    num_done: int
+    num_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +229,31 @@ class TensorReport:
 
 
 @dataclass(frozen=True, slots=True)
+class GridEvaluation:
+    """What a conversion to `grid` does to the predictions, against the source decoded densely.
+
+    KL(source || converted) is in nats per token. `proven`: every weight decodes to the source's own
+    bits, so that KL is 0 and agreement 1 without being measured.
+    """
+
+    grid: str
+    output_bytes: int
+    rel_err_max: float
+    num_tokens: int
+    perplexity: float
+    kl_mean: float
+    kl_max: float
+    top1_agreement: float
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ConversionReport:
-    """The quality report; `lossless`: every tensor decodes as the source does, bit for bit."""
+    """The quality report; `lossless`: every tensor decodes as the source does, bit for bit.
+
+    `evaluations` is empty unless asked for; then the first row is this conversion, the others are
+    the grids that it was compared with.
+    """
 
     output: Path
     format: str
@@ -232,6 +270,7 @@ class ConversionReport:
     peak_rss_bytes: int
     tensors: tuple[TensorReport, ...] = field(default=())
     notes: tuple[str, ...] = ()
+    evaluations: tuple[GridEvaluation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
-"""Cancelling long work: one token, looked at once per step or tensor."""
+"""Cancelling long work: one token, looked at once per step or block of rows."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from app.core.errors import JobCancelledError
 
@@ -26,3 +29,24 @@ class CancelToken:
         """Raises JobCancelledError when somebody asked."""
         if self._event.is_set():
             raise JobCancelledError
+
+
+# A context variable, because the loops over rows lie deep below those who know the token: in
+# readers of files, decoders of formats, the error search and the writer.
+_TOKENS: ContextVar[tuple[CancelToken, ...]] = ContextVar("tokens", default=())
+
+
+@contextmanager
+def cancellable_by(*tokens: CancelToken) -> Iterator[None]:
+    """Inside, on this thread, `check_cancelled` looks at these tokens."""
+    before = _TOKENS.set(tokens)
+    try:
+        yield
+    finally:
+        _TOKENS.reset(before)
+
+
+def check_cancelled() -> None:
+    """Raises JobCancelledError when the work that this thread does was cancelled."""
+    for token in _TOKENS.get():
+        token.check()

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import psutil
 
 from app.checkpoint.layout import stored_bytes
-from app.checkpoint.schemes import QuantScheme, ScaleDtype, Scheme
+from app.checkpoint.schemes import VOCABULARY_BITS, QuantScheme, ScaleDtype, Scheme
 from app.core.errors import ResourceError, UsageError
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS
 from app.engine.executors.factory import executor_class
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeType
-from app.spec.weights import iter_linears, iter_vectors
+from app.spec.weights import VOCABULARY_LINEARS, iter_linears, iter_vectors
 
 # Left to the system and to everything that starts after the model is loaded.
 RESERVE_BYTES = 512 << 20
@@ -151,9 +151,16 @@ def _check_wanted(spec: ModelSpec, wanted_len: int) -> int:
 
 
 def _grid_weights_bytes(spec: ModelSpec, bits: int) -> int:
-    quant = QuantScheme(bits, _GRID_GROUP, Scheme.SYM, ScaleDtype.FP16)
-    linears = sum(stored_bytes(quant, shape) for _, shape in iter_linears(spec))
+    linears = sum(
+        stored_bytes(_grid_scheme(name, bits), shape) for name, shape in iter_linears(spec)
+    )
     return linears + _NORM_BYTES * sum(size for _, (size,) in iter_vectors(spec))
+
+
+def _grid_scheme(name: str, bits: int) -> QuantScheme:
+    if name in VOCABULARY_LINEARS:
+        bits = max(bits, VOCABULARY_BITS)
+    return QuantScheme(bits, _GRID_GROUP, Scheme.SYM, ScaleDtype.FP16)
 
 
 def _gib(num_bytes: int) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from app.spec.model_spec import ModelSpec
 
+# The linears outside the layers, one row a token.
+VOCABULARY_LINEARS = ("embed_tokens", "lm_head")
+
 
 def layer_linears(spec: ModelSpec) -> dict[str, tuple[int, int]]:
     """The linears of any layer, `self_attn.q_proj` ..., with their [out, in]."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -13,6 +14,7 @@ import pytest
 from app.checkpoint.layout import check_linear
 from app.checkpoint.reference_quant import dequantize, quantized_linear
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme, TensorPath
+from app.checkpoint.writer import StreamedLinear
 from app.converter.grids import (
     ConvertedLinear,
     Grid,
@@ -37,10 +39,14 @@ def _source(
     *,
     source_type: str = "BF16",
     native: Linear | None = None,
-    dense: Callable[[], npt.NDArray[np.float32]] = _never,
+    dense: Callable[[], npt.NDArray[np.float32]] | None = None,
     raw: npt.NDArray[Any] | None = None,
     bias: npt.NDArray[Any] | None = None,
 ) -> SourceLinear:
+    if raw is not None:
+        dense = partial(raw.astype, np.float32)
+    elif dense is None and native is not None:
+        dense = partial(dequantize, native)
     return SourceLinear(
         name="layers.0.mlp.up_proj",
         shape=shape,
@@ -50,7 +56,7 @@ def _source(
         is_quantized=raw is None,
         native=None if native is None else native.quant,
         load_native=_never if native is None else lambda: native,
-        load_dense=dense,
+        load_dense=dense or _never,
         load_raw=None if raw is None else lambda: raw,
         load_bias=None if bias is None else lambda: bias,
     )
@@ -61,7 +67,8 @@ def _gauss(shape: tuple[int, int], seed: int = 0, std: float = 0.02) -> npt.NDAr
 
 
 def _dense_source(shape: tuple[int, int], dtype: type = np.float32, **kwargs: Any) -> SourceLinear:
-    return _source(shape, source_type="F32", raw=_gauss(shape, **kwargs).astype(dtype))
+    names = {np.float32: "F32", np.float16: "F16", ml_dtypes.bfloat16: "BF16"}
+    return _source(shape, source_type=names[dtype], raw=_gauss(shape, **kwargs).astype(dtype))
 
 
 def _sym_linear(rows: int = 8, columns: int = 256) -> Linear:
@@ -71,9 +78,20 @@ def _sym_linear(rows: int = 8, columns: int = 256) -> Linear:
 
 
 def _convert(source: SourceLinear, grid: Grid, group_size: int = 128) -> ConvertedLinear:
+    """Converted, and read where it would only be read when it is written."""
     converted = convert_linear(source, plan_linear(source, grid, group_size))
-    check_linear(source.name, converted.linear)
+    if isinstance(converted.linear, StreamedLinear):
+        blocks = list(converted.linear.iter_weight())
+        assert all(block.dtype == converted.linear.dtype for block in blocks)
+        weight = Linear(source.shape, weight=np.concatenate(blocks), bias=converted.linear.bias)
+        converted = converted._replace(linear=weight)
+    check_linear(source.name, _linear(converted))
     return converted
+
+
+def _linear(converted: ConvertedLinear) -> Linear:
+    assert isinstance(converted.linear, Linear)
+    return converted.linear
 
 
 def test_auto_is_exact_for_quantized_sources_and_w4_for_dense_ones() -> None:
@@ -94,9 +112,9 @@ def test_float_tensors_keep_their_dtype(dtype: type, grid: Grid) -> None:
     source = _dense_source((4, 64), dtype)
     converted = _convert(source, grid)
     assert (converted.path, converted.rel_err) == (TensorPath.DENSE, 0.0)
-    assert converted.linear.weight is not None
-    assert converted.linear.weight.dtype == dtype
-    assert planned_bytes(source, plan_linear(source, grid)) == converted.linear.num_bytes
+    assert _linear(converted).weight is not None
+    assert _linear(converted).weight.dtype == dtype
+    assert planned_bytes(source, plan_linear(source, grid)) == _linear(converted).num_bytes
 
 
 def test_dense_decodes_quantized_tensors() -> None:
@@ -104,8 +122,8 @@ def test_dense_decodes_quantized_tensors() -> None:
     source = _source((8, 256), native=native, dense=lambda: dequantize(native))
     converted = _convert(source, Grid.DENSE)
     assert converted.path is TensorPath.DENSE
-    assert np.array_equal(dequantize(converted.linear), dequantize(native))
-    assert planned_bytes(source, plan_linear(source, Grid.DENSE)) == converted.linear.num_bytes
+    assert np.array_equal(dequantize(_linear(converted)), dequantize(native))
+    assert planned_bytes(source, plan_linear(source, Grid.DENSE)) == _linear(converted).num_bytes
 
 
 def test_exact_without_a_native_scheme_falls_back_to_int8_and_says_so() -> None:
@@ -116,7 +134,7 @@ def test_exact_without_a_native_scheme_falls_back_to_int8_and_says_so() -> None:
     converted = convert_linear(source, plan)
     assert converted.path is TensorPath.REQUANT
     assert 0.002 < converted.rel_err < 0.007
-    wanted = np.linalg.norm(dequantize(converted.linear) - weights) / np.linalg.norm(weights)
+    wanted = np.linalg.norm(dequantize(_linear(converted)) - weights) / np.linalg.norm(weights)
     assert converted.rel_err == pytest.approx(wanted, rel=1e-4)
 
 
@@ -127,10 +145,10 @@ def test_exact_without_a_native_scheme_falls_back_to_int8_and_says_so() -> None:
 def test_targets(grid: Grid, bits: int, low: float, high: float) -> None:
     source = _dense_source((16, 512))
     converted = _convert(source, grid)
-    assert converted.linear.quant == QuantScheme(bits, 128, Scheme.SYM, ScaleDtype.FP16)
+    assert _linear(converted).quant == QuantScheme(bits, 128, Scheme.SYM, ScaleDtype.FP16)
     assert converted.path is TensorPath.REQUANT
     assert low < converted.rel_err < high
-    assert planned_bytes(source, plan_linear(source, grid)) == converted.linear.num_bytes
+    assert planned_bytes(source, plan_linear(source, grid)) == _linear(converted).num_bytes
 
 
 @pytest.mark.parametrize(
@@ -143,7 +161,7 @@ def test_group_size_falls_back_to_one_that_divides(columns: int, asked: int, gro
     assert plan.quant.group_size == group
     if asked != group:
         assert plan.reason.startswith(f"{columns} columns are not a multiple of {asked}")
-    assert _convert(source, Grid.W4, asked).linear.quant == plan.quant
+    assert _linear(_convert(source, Grid.W4, asked)).quant == plan.quant
 
 
 def test_columns_that_no_group_divides_stay_dense() -> None:
@@ -171,7 +189,7 @@ def test_the_source_scale_makes_requantization_exact_where_it_can_be() -> None:
     )
     converted = _convert(_source((8, 256), source_type="AWQ", native=native), Grid.W4, 64)
     assert converted.rel_err == 0.0
-    assert np.array_equal(dequantize(converted.linear), dequantize(native))
+    assert np.array_equal(dequantize(_linear(converted)), dequantize(native))
 
 
 def test_an_affine_source_costs_what_the_search_finds() -> None:
@@ -205,8 +223,8 @@ def test_rounded_scales_are_the_source_grid() -> None:
 @pytest.mark.parametrize("std", [1e-7, 1e6])
 def test_scales_that_fp16_cannot_hold_are_fp32(std: float) -> None:
     converted = _convert(_dense_source((8, 256), std=std), Grid.W4)
-    assert converted.linear.quant is not None
-    assert converted.linear.quant.scale_dtype is ScaleDtype.FP32
+    assert _linear(converted).quant is not None
+    assert _linear(converted).quant.scale_dtype is ScaleDtype.FP32
     assert converted.rel_err < 0.1
 
 
@@ -229,7 +247,7 @@ def test_the_bias_travels_along() -> None:
     bias = np.arange(4, dtype=np.float32)
     source = _source((4, 128), source_type="F32", raw=_gauss((4, 128)), bias=bias)
     for grid in (Grid.W4, Grid.DENSE):
-        assert np.array_equal(_convert(source, grid).linear.bias, bias)
+        assert np.array_equal(_linear(_convert(source, grid)).bias, bias)
 
 
 def test_unknown_group_sizes_are_refused() -> None:
@@ -245,6 +263,6 @@ def test_blocks_of_any_size_give_the_same_bytes() -> None:
         *(getattr(whole, name) for name in SourceLinear.__slots__ if name != "iter_dense"),
         iter_dense=lambda: iter([(rows, weights[rows]) for rows in odd]),
     )
-    one, other = (_convert(source, Grid.EXACT).linear for source in (whole, streamed))
+    one, other = (_linear(_convert(source, Grid.EXACT)) for source in (whole, streamed))
     assert one.quant == other.quant
     assert all(a.tobytes() == other.arrays()[name].tobytes() for name, a in one.arrays().items())

@@ -103,12 +103,11 @@ def test_ropes_that_depend_on_the_length_stay_within_the_trained_one_unless_aske
 def test_the_fit_table_of_llama_3_8b(spec: ModelSpec) -> None:
     rows = {row.grid: row for row in fit_table(spec, 6 * GIB, exact_weights_bytes=5 * GIB)}
     assert list(rows) == ["exact", "w4", "w3", "w8"]
-    # 8.03 billion weights; a scale of 16 bits per 128 of them.
-    num_weights, num_norms = 8_029_995_008, 65 * 4096
+    # 8.03 billion weights; a scale of 16 bits per 128 of them; embedding and lm_head at 8 bits.
+    num_weights, num_norms, num_vocabulary = 8_029_995_008, 65 * 4096, 2 * 128256 * 4096
     for grid, bits in {"w4": 4, "w3": 3, "w8": 8}.items():
-        assert (
-            rows[grid].weights_bytes == num_weights * bits // 8 + num_weights // 64 + 4 * num_norms
-        )
+        codes = (num_weights - num_vocabulary) * bits // 8 + num_vocabulary
+        assert rows[grid].weights_bytes == codes + num_weights // 64 + 4 * num_norms
     assert rows["exact"].weights_bytes == 5 * GIB
     assert rows["w3"].max_context == 8192
     assert rows["w8"].max_context == 0
@@ -128,7 +127,7 @@ def test_the_reference_executor_keeps_its_cache_in_float32(spec: ModelSpec) -> N
 
 def test_tied_embeddings_are_stored_once(spec: ModelSpec) -> None:
     tied = fit_table(replace(spec, tie_word_embeddings=True), 6 * GIB)[0].weights_bytes
-    head = 128256 * 4096 * 4 // 8 + 128256 * 32 * 2
+    head = 128256 * 4096 + 128256 * 32 * 2
     assert fit_table(spec, 6 * GIB)[0].weights_bytes - tied == head
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import InvalidSourceError
+from app.core.jobs import check_cancelled
 
 Bytes = npt.NDArray[np.uint8]
 BLOCK_ELEMENTS = 1 << 18  # 1 MiB once decoded to float32: stays in the second-level cache
@@ -36,12 +37,13 @@ class FileRows:
         return rows if self.order is None else rows[self.order]
 
     def iter_blocks(self, rows_per_block: int) -> Iterator[tuple[slice, Bytes]]:
-        """(rows, their bytes) from first to last.
+        """(rows, their bytes) from first to last; JobCancelledError between two blocks.
 
         Permuted matrices (q and k alone) are held whole, undecoded.
         """
         whole = None if self.order is None else self.read()
         for start in range(0, self.num_rows, rows_per_block):
+            check_cancelled()
             rows = slice(start, min(start + rows_per_block, self.num_rows))
             yield rows, self._read(rows.start, rows.stop) if whole is None else whole[rows]
 
