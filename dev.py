@@ -46,6 +46,9 @@ QT_PACKAGES = (
     *("libxcb-xfixes0", "libxcb-xkb1"),
     *("fontconfig", "fonts-dejavu-core", "fonts-noto-cjk"),
 )
+# Side by side, since many tests wait for processes and timers. Each process loads torch, so at most
+# four; a file stays in one process, so that what its fixtures made is made once.
+WHOLE_SUITE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile", "--quiet"]
 DEMO_PROMPT = "Explain in two sentences why the sky is blue."
 
 
@@ -89,7 +92,7 @@ def run(args: list[str]) -> int:
 def test(args: list[str]) -> int:
     prepare_everything()
     code = lint_prepared()
-    return call("-m", "pytest", *args, cwd=ROOT) or code
+    return call("-m", "pytest", *(args or WHOLE_SUITE), cwd=ROOT) or code
 
 
 def lint(_args: list[str]) -> int:

@@ -15,6 +15,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # No test may reach a model hub; transformers asks one even for local folders.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# The threads of torch and OpenBLAS wait by spinning: two test processes on two cores would starve.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _THREAD_GRACE_S = 2.0
 # Third-party threads that live as long as the process, by design of their makers.
