@@ -25,6 +25,7 @@ from app.converter.sources.gptq_layout import gather, unpack
 from app.converter.sources.gptq_zeros import Convention, Judged, add_one_to_words, zero_points
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.native_grid import native_bits, native_scales, to_native_groups
+from app.core.jobs import check_cancelled
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.uint8]
@@ -89,18 +90,18 @@ def load_native(arrays: GptqArrays, quant: QuantScheme) -> Linear:
 
 def iter_dense(arrays: GptqArrays) -> Iterator[tuple[slice, Floats]]:
     """(rows, float32 [n, in]) by the formula, from first to last."""
-    words, groups = arrays.qweight.load().view(np.uint32), column_groups(arrays)
+    words, groups = arrays.qweight.load().view(np.uint32), _column_groups(arrays)
     scales, zeros = load_scales(arrays).astype(np.float32), _zeros_by_formula(arrays)
     bits, columns = arrays.settings.bits, np.arange(arrays.shape[1])
     step = rows_per_block(arrays.shape[1])
     for start in range(0, arrays.shape[0], step):
+        check_cancelled()
         rows = slice(start, min(start + step, arrays.shape[0]))
-        block = np.ascontiguousarray(words[:, rows].T)
-        codes = gather(block, bits, columns, is_planar=arrays.settings.is_planar)
+        codes = gather(words[:, rows], bits, columns, is_planar=arrays.settings.is_planar)
         weight = codes.astype(np.float32)
-        weight -= _of_columns(zeros[:, rows], groups)
-        weight *= _of_columns(scales[:, rows], groups)
-        yield rows, weight
+        weight -= zeros[:, rows][groups]
+        weight *= scales[:, rows][groups]
+        yield rows, np.ascontiguousarray(weight.T)
 
 
 def load_scales(arrays: GptqArrays) -> Array:
@@ -108,7 +109,7 @@ def load_scales(arrays: GptqArrays) -> Array:
     return load_floats(arrays.scales).reshape(arrays.scales.shape)
 
 
-def column_groups(arrays: GptqArrays) -> npt.NDArray[np.intp]:
+def _column_groups(arrays: GptqArrays) -> npt.NDArray[np.intp]:
     """The group of each column, [in]."""
     groups = np.arange(arrays.shape[1]) // arrays.group_size
     if arrays.order is None:
@@ -116,11 +117,6 @@ def column_groups(arrays: GptqArrays) -> npt.NDArray[np.intp]:
     by_column = np.empty_like(groups)
     by_column[arrays.order] = groups
     return by_column
-
-
-def _of_columns(values: Floats, groups: npt.NDArray[np.intp]) -> Floats:
-    """[G, n] -> [n, in]."""
-    return np.take(np.ascontiguousarray(values.T), groups, axis=1)
 
 
 def _spread(arrays: GptqArrays, values: Array) -> Array:
@@ -189,10 +185,11 @@ def _zeros_by_formula(arrays: GptqArrays) -> Floats:
     words, bits = arrays.qzeros.load().view(np.uint32), arrays.settings.bits
     if arrays.zeros.convention is Convention.LESS_ONE_IN_WORDS:
         words = add_one_to_words(words, bits)
-    rows = np.arange(arrays.shape[0])
-    fields = gather(words, bits, rows, is_planar=arrays.settings.is_planar).astype(np.float32)
+    outputs = np.arange(arrays.shape[0])
+    fields = gather(words.T, bits, outputs, is_planar=arrays.settings.is_planar)
+    zeros = fields.T.astype(np.float32)
     if arrays.zeros.convention in (Convention.LESS_ONE, Convention.LESS_ONE_WRAPPED):
-        fields += 1
+        zeros += 1
     if arrays.zeros.convention is Convention.LESS_ONE_WRAPPED:
-        fields %= 1 << bits
-    return fields
+        zeros %= 1 << bits
+    return zeros

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from app.checkpoint.bits import unpack_codes
+from app.checkpoint.schemes import ALLOWED_BITS
 from app.converter.sources.bitstream import dense_width, unpack_dense
 
 Codes = npt.NDArray[np.uint8]
@@ -27,6 +29,8 @@ def num_words(count: int, bits: int) -> int:
 def unpack(words: Words, bits: int, count: int, *, is_planar: bool) -> Codes:
     """Codes uint8 [rows, count] of words [rows, num_words]."""
     planes = _PLANES.get(bits) if is_planar else None
+    if planes is None and bits in ALLOWED_BITS:
+        return unpack_codes(words.view(np.uint8), bits, count, signed=False)
     if planes is None:
         return unpack_dense(words, bits, count)
     units = words.reshape(words.shape[0], -1, bits)
@@ -40,26 +44,35 @@ def unpack(words: Words, bits: int, count: int, *, is_planar: bool) -> Codes:
     return codes.reshape(words.shape[0], -1)[:, :count]
 
 
-def gather(words: Words, bits: int, columns: npt.NDArray[np.intp], *, is_planar: bool) -> Words:
-    """Codes uint32 [rows, n] of some `columns`, each by its own address: the plain formula."""
+def gather(words: Words, bits: int, positions: npt.NDArray[np.intp], *, is_planar: bool) -> Words:
+    """Codes uint32 [n, columns] of words [num_words, columns]: each by its own address.
+
+    The plain formula, for checks: it shares nothing with `unpack` but the widths of the planes.
+    """
     planes = _PLANES.get(bits) if is_planar else None
     if planes is None:
-        return _gather_stream(words, bits, columns)
-    unit, within = np.divmod(columns, _UNIT)
-    codes = np.zeros((words.shape[0], columns.size), np.uint32)
+        return _gather_stream(words, bits, positions)
+    unit, within = np.divmod(positions, _UNIT)
+    codes = np.zeros((positions.size, words.shape[1]), np.uint32)
     start = 0
     for width in planes:
         word, shift = np.divmod(within * width, 32)
-        fields = words[:, unit * bits + start + word] >> shift.astype(np.uint32)
+        fields = words[unit * bits + start + word] >> _column(shift)
         codes |= (fields & np.uint32((1 << width) - 1)) << np.uint32(start)
         start += width
     return codes
 
 
-def _gather_stream(words: Words, bits: int, columns: npt.NDArray[np.intp]) -> Words:
-    word, shift = np.divmod(columns * bits, 32)
-    codes: Words = words[:, word] >> shift.astype(np.uint32)
+def _gather_stream(words: Words, bits: int, positions: npt.NDArray[np.intp]) -> Words:
+    word, shift = np.divmod(positions * bits, 32)
+    codes = words[word]
+    codes >>= _column(shift)
     straddling = shift + bits > 32
-    rest = (32 - shift[straddling]).astype(np.uint32)
-    codes[:, straddling] |= words[:, word[straddling] + 1] << rest
-    return codes & np.uint32((1 << bits) - 1)
+    if straddling.any():
+        codes[straddling] |= words[word[straddling] + 1] << _column(32 - shift[straddling])
+    codes &= np.uint32((1 << bits) - 1)
+    return codes
+
+
+def _column(shifts: npt.NDArray[np.intp]) -> Words:
+    return shifts.astype(np.uint32)[:, None]

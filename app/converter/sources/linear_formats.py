@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.converter.sources import awq, gptq
+from app.converter.sources import autoround, awq, gptq
 from app.converter.sources.bitsandbytes import BitsAndBytesFormat
+from app.converter.sources.compressed_tensors import CompressedTensorsFormat
+from app.converter.sources.exl2 import Exl2Format
 from app.converter.sources.fp8 import Fp8Format
 from app.converter.sources.hqq import HqqFormat
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat
@@ -19,11 +21,18 @@ Creator = Callable[[Declaration, Folder], LinearFormat]
 # quant_method -> (creator, the evidence that its tensors give)
 _CREATORS: dict[str, tuple[Creator, frozenset[str]]] = {
     "bitsandbytes": (BitsAndBytesFormat, frozenset({".quant_state", ".SCB"})),
+    "compressed-tensors": (
+        CompressedTensorsFormat,
+        frozenset({".weight_packed", ".weight_scale"}),
+    ),
     "fbgemm_fp8": (Fp8Format, frozenset({".weight_scale"})),
     "fp8": (Fp8Format, frozenset({".weight_scale_inv", ".weight_scale"})),
     "hqq": (HqqFormat, frozenset({".W_q"})),
     "mlx": (MlxFormat, frozenset({"uint32 .weight"})),
     "modelopt": (ModelOptFormat, frozenset({".weight_scale", ".weight_scale_2"})),
+    "auto-round": (autoround.from_folder, frozenset({".qweight", "uint32 .weight"})),
+    "intel/auto-round": (autoround.from_folder, frozenset({".qweight"})),
+    "exl2": (Exl2Format, frozenset({".q_weight"})),
     "gptq": (gptq.from_folder, frozenset({".qweight"})),
     "awq": (awq.from_folder, frozenset({".qweight", "int16 .qweight"})),
 }
