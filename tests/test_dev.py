@@ -92,7 +92,7 @@ def test_every_import_is_a_declared_dependency() -> None:
 def _undeclared(pattern: str, declared: set[str]) -> set[tuple[str, str]]:
     """(file, import) of whatever is imported but not among the declared distributions.
 
-    `make_*.py` are left out: they made the fixtures beside them once, with the formats' own packages.
+    `make_*.py` are left out: they made fixtures once, with the formats' own packages.
     """
     return {
         (path.name, name)
