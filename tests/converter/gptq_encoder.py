@@ -80,7 +80,10 @@ def random_case(
     seed: int = 0,
     **how: Any,
 ) -> GptqCase:
-    """Random codes, scales of both signs, zero points that every convention can store."""
+    """Random codes, scales of both signs, zero points that every convention can store.
+
+    The column order depends on the seed alone: linears of one seed share it.
+    """
     rng = np.random.default_rng(seed)
     (out_features, in_features), width = shape, shape[1] if group_size < 0 else group_size
     groups, top = -(-in_features // width), 1 << bits
@@ -93,7 +96,7 @@ def random_case(
         codes=rng.integers(0, top, (in_features, out_features)),
         zeros=zeros,
         scales=(rng.standard_normal((groups, out_features)) * 0.02).astype(np.float16),
-        g_idx=rng.permutation(g_idx) if act_order else g_idx,
+        g_idx=np.random.default_rng(seed).permutation(g_idx) if act_order else g_idx,
         bits=bits,
         **how,
     )

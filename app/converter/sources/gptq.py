@@ -87,7 +87,8 @@ class GptqFormat(LinearFormat):
         shapes = stored_shapes(place.shape, settings)
         found = {name: tensors.take(f"{place.stem}.{name}", shapes[name]) for name in shapes}
         qweight, qzeros, scales = found["qweight"], found["qzeros"], found["scales"]
-        order = self._take_order(place, settings, tensors)
+        name = f"{place.stem}.g_idx"
+        g_idx = tensors.take(name, place.shape[1:]) if name in tensors else None
         if qweight is None or qzeros is None or scales is None:
             return None
         _check_dtypes((qweight, qzeros), scales)
@@ -95,6 +96,7 @@ class GptqFormat(LinearFormat):
         zeros = judge_zeros(fields, settings, self._settings, place.stem)
         if settings.stores_zero_less_one is (zeros.convention is Convention.STORED):
             self._note_mislabelled()
+        order = None if g_idx is None else _read_order(g_idx, _width(settings, place.shape))
         return GptqArrays(place.shape, settings, zeros, qweight, qzeros, scales, order)
 
     def _note_mislabelled(self) -> None:
@@ -103,21 +105,6 @@ class GptqFormat(LinearFormat):
             f"The zero points of {self._num_mislabelled} linears follow another convention than "
             f"the layout {self._settings.label} ({self._settings.where}); the data was believed.",
         )
-
-    def _take_order(
-        self, place: LinearPlace, settings: LinearSettings, tensors: TensorClaims[StoredArray]
-    ) -> npt.NDArray[np.int32] | None:
-        """The columns sorted by group. All zeros means what an absent g_idx means: in order."""
-        name = f"{place.stem}.g_idx"
-        stored = tensors.take(name, place.shape[1:]) if name in tensors else None
-        if stored is None:
-            return None
-        if stored.dtype != I32:
-            raise UnsupportedError(f"{stored.path.name}: {name} has the dtype {stored.dtype}.")
-        g_idx = stored.load()
-        if not g_idx.any():
-            return None
-        return column_order(g_idx, _width(settings, place.shape), name)
 
 
 def from_folder(declaration: Declaration, folder: Folder) -> LinearFormat:
@@ -161,6 +148,14 @@ def _looks_like_awq(folder: Folder, settings: GptqSettings) -> bool:
 
 def _width(settings: LinearSettings, shape: tuple[int, int]) -> int:
     return shape[1] if settings.group_size < 0 else min(settings.group_size, shape[1])
+
+
+def _read_order(stored: StoredArray, group_size: int) -> npt.NDArray[np.int32] | None:
+    """The columns sorted by group. All zeros means what an absent g_idx means: in order."""
+    if stored.dtype != I32:
+        raise UnsupportedError(f"{stored.path.name}: {stored.name} has the dtype {stored.dtype}.")
+    g_idx = stored.load()
+    return column_order(g_idx, group_size, stored.name) if g_idx.any() else None
 
 
 def _check_dtypes(words: tuple[StoredArray, StoredArray], scales: StoredArray) -> None:
