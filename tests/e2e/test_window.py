@@ -94,8 +94,9 @@ def test_dropped_file_becomes_a_conversation_that_survives_a_restart(
 def convert_by_drop(qtbot: QtBot, program: Program, source: Path) -> None:
     page = program.window.convert_page
     drop_on(program.window, [source])
-    wait(qtbot, page.plan.isVisible)
-    wait(qtbot, page.report.isVisible)
+    wait(qtbot, lambda: page.plan.isVisible() or page.error.isVisible())
+    wait(qtbot, lambda: page.report.isVisible() or page.error.isVisible())
+    assert page.report.isVisible(), page.error.message.text()
     assert "Lossless" in page.report.badge.text()
     page.report.chat_button.click()
     assert program.window.chat_page.isVisible()
