@@ -18,6 +18,19 @@ def linear(x: Floats, weight: Floats, bias: Floats | None = None) -> Floats:
     return y if bias is None else y + bias
 
 
+def round_activations(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """x [n, in] as the int8 kernels see it: per 32 columns, codes times one step max |x| / 127.
+
+    Steps and quotients are float32, as in the kernels, so that codes on a tie round the same way.
+    """
+    padded = np.pad(x, ((0, 0), (0, -x.shape[1] % 32))).reshape(len(x), -1, 32)
+    largest = np.abs(padded).max(axis=-1, keepdims=True)
+    inverse = np.divide(np.float32(127), largest, out=np.zeros_like(largest), where=largest > 0)
+    codes = np.rint(padded * inverse)
+    rounded = codes.astype(np.float64) * (largest / np.float32(127))
+    return np.asarray(rounded.reshape(len(x), -1)[:, : x.shape[1]])
+
+
 def rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:
     """x [..., n] divided by its root mean square, times weight [n]."""
     return np.asarray(x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps) * weight)

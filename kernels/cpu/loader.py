@@ -58,6 +58,7 @@ class Config(Structure):
         ("max_model_len", c_int32),
         ("num_slots", c_int32),
         ("kv_half", c_int32),
+        ("int8_activations", c_int32),
         ("rms_norm_eps", c_float),
         ("cos_sin_factor", c_float),
         ("inv_freq", c_void_p),
@@ -92,7 +93,7 @@ _SIGNATURES = {
     "di_context_destroy": (None, (c_void_p,)),
     "di_linear_create": (c_void_p, (c_void_p, POINTER(LinearSource))),
     "di_linear_bytes": (c_int64, (c_void_p,)),
-    "di_linear_apply": (c_int32, (c_void_p, c_void_p, c_void_p, c_int32, c_void_p)),
+    "di_linear_apply": (c_int32, (c_void_p, c_void_p, c_void_p, c_int32, c_int32, c_void_p)),
     "di_linear_row": (c_int32, (c_void_p, c_void_p, c_int32, c_void_p)),
     "di_linear_destroy": (None, (c_void_p,)),
     "di_model_create": (

@@ -70,14 +70,19 @@ class NativeLinear:
         """Bytes of codes, scales, bias and permutation, padding included."""
         return int(self._library.di_linear_bytes(self.handle))
 
-    def apply(self, x: Floats) -> Floats:
-        """x float32 [n, in] -> x W^T + bias, float32 [n, out]."""
+    def apply(self, x: Floats, *, int8_activations: bool = False) -> Floats:
+        """x float32 [n, in] -> x W^T + bias, float32 [n, out]; x in int8 steps of 32 if asked."""
         if x.dtype != np.float32 or x.ndim != 2 or x.shape[1] != self.in_features:
             raise ValueError(f"x must be float32 [n, {self.in_features}].")
         y = np.empty((len(x), self.out_features), np.float32)
         check_code(
             self._library.di_linear_apply(
-                self._context.handle, self.handle, pointer(x), len(x), pointer(y)
+                self._context.handle,
+                self.handle,
+                pointer(x),
+                len(x),
+                int(int8_activations),
+                pointer(y),
             )
         )
         return y

@@ -10,8 +10,10 @@ from app.engine.executors.cpu_plan import PlannedLinear
 from kernels.cpu.loader import instruction_sets
 from kernels.cpu.native import Context, NativeLinear
 from tests.kernels.cpu_linears import DENSE_DTYPES, dense_linear, random_linear
-from tests.kernels.test_cpu_linear import SCHEMES, SHAPES
+from tests.kernels.test_cpu_linear import SCHEMES
 from tests.kernels.test_cpu_model import TOKENS, VARIANTS, Native
+
+SHAPES = [(17, 33), (5, 300)]
 
 
 def exercise_linears(instruction_set: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from app.checkpoint.reference_quant import dequantize
+from app.checkpoint.reference_quant import dequantize, quantized_linear
 from app.checkpoint.schemes import (
     ALLOWED_BITS,
     ALLOWED_GROUPS,
@@ -50,7 +50,16 @@ def relative_error(actual: npt.NDArray[np.float32], expected: npt.NDArray[np.flo
     return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
 
 
-def check_products(context: Context, linear: Linear) -> None:
+def _in_stored_order(linear: Linear, x: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """x as int8 activations, whose blocks of 32 are of the columns as they are stored."""
+    if linear.perm is None:
+        return reference.round_activations(x)
+    seen = np.empty(x.shape)
+    seen[:, linear.perm] = reference.round_activations(x[:, linear.perm])
+    return seen
+
+
+def check_products(context: Context, linear: Linear, int8_activations: bool = False) -> None:
     """One row (straight from the codes) and 15 rows (through decoded blocks)."""
     native = NativeLinear(context, PlannedLinear(linear).source)
     weight = dequantize(linear).astype(np.float64)
@@ -58,8 +67,10 @@ def check_products(context: Context, linear: Linear) -> None:
     for num_rows in (1, 15):
         x = np.random.default_rng(num_rows).standard_normal((num_rows, linear.shape[1]))
         x = x.astype(np.float32)
-        expected = reference.linear(x.astype(np.float64), weight, bias)
-        assert relative_error(native.apply(x), expected) < TOLERANCE
+        seen = _in_stored_order(linear, x) if int8_activations else x.astype(np.float64)
+        expected = reference.linear(seen, weight, bias)
+        y = native.apply(x, int8_activations=int8_activations)
+        assert relative_error(y, expected) < TOLERANCE
     native.close()
 
 
@@ -67,6 +78,37 @@ def check_products(context: Context, linear: Linear) -> None:
 def test_product_of_every_scheme(context: Context, quant: QuantScheme) -> None:
     for seed, shape in enumerate(SHAPES):
         check_products(context, random_linear(quant, shape, seed))
+
+
+@pytest.mark.parametrize("quant", SCHEMES, ids=lambda quant: f"{quant.label} {quant.scale_dtype}")
+def test_product_with_int8_activations(context: Context, quant: QuantScheme) -> None:
+    """The integer part is exact, so the tolerance is that of float32 activations."""
+    for seed, shape in enumerate(SHAPES):
+        check_products(context, random_linear(quant, shape, seed), int8_activations=True)
+
+
+@pytest.mark.parametrize("quant", SCHEMES, ids=lambda quant: f"{quant.label} {quant.scale_dtype}")
+def test_int8_rows_do_not_depend_on_their_company(context: Context, quant: QuantScheme) -> None:
+    native = NativeLinear(context, PlannedLinear(random_linear(quant, (33, 300))).source)
+    x = np.random.default_rng(1).standard_normal((7, 300)).astype(np.float32)
+    alone = [native.apply(x[i : i + 1], int8_activations=True) for i in range(7)]
+    np.testing.assert_array_equal(native.apply(x, int8_activations=True), np.concatenate(alone))
+    native.close()
+
+
+def test_the_largest_int8_sums_do_not_overflow(context: Context) -> None:
+    quant = QuantScheme(8, -1, Scheme.ZERO, ScaleDtype.FP32)
+    codes = np.full((16, 896), 255, np.uint8)
+    zeros, scales = np.zeros((16, 1), np.uint8), np.ones((16, 1), np.float32)
+    native = NativeLinear(
+        context, PlannedLinear(quantized_linear(quant, codes, scales, zeros=zeros)).source
+    )
+    for sign in (1, -1):
+        x = np.full((1, 896), sign, np.float32)
+        np.testing.assert_allclose(
+            native.apply(x, int8_activations=True), sign * 255 * 896, rtol=1e-6
+        )
+    native.close()
 
 
 @pytest.mark.parametrize("dtype", DENSE_DTYPES)
@@ -79,6 +121,7 @@ def test_permuted_columns_and_bias(context: Context) -> None:
     quant = QuantScheme(4, 128, Scheme.ZERO, ScaleDtype.FP16)
     linear = random_linear(quant, (40, 300), with_perm=True, with_bias=True)
     check_products(context, linear)
+    check_products(context, linear, int8_activations=True)
 
 
 @pytest.mark.parametrize("quant", SCHEMES, ids=lambda quant: f"{quant.label} {quant.scale_dtype}")

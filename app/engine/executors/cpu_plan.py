@@ -76,7 +76,9 @@ def native_config(
     max_model_len: int,
     num_slots: int,
     inv_freq: npt.NDArray[np.float32],
+    *,
     kv_half: bool,
+    int8_activations: bool,
 ) -> Config:
     """The `Config` of a spec; the caller keeps `inv_freq` alive until the model is made."""
     return Config(
@@ -91,6 +93,7 @@ def native_config(
         max_model_len=max_model_len,
         num_slots=num_slots,
         kv_half=int(kv_half),
+        int8_activations=int(int8_activations),
         rms_norm_eps=spec.rms_norm_eps,
         cos_sin_factor=spec.rope.cos_sin_factor,
         inv_freq=pointer(inv_freq),

@@ -52,13 +52,12 @@ std::string joined_names() {
 }
 
 // Rows of any stride into padded rows with their sums, up to kMaxStepRows at a time.
-void apply(di_context& context, const di::Tiles& w, const float* x, int32_t rows, float* y) {
+void apply(di_context& context, const di::Tiles& w, const float* x, int32_t rows, bool int8, float* y) {
     di::Activations padded(w.in_features);
     for (int32_t r = 0; r < rows; ++r) {
         for (int32_t c = 0; c < w.in_features; ++c) padded.row(r)[c] = x[int64_t{r} * w.in_features + (w.perm ? w.perm[c] : c)];
     }
-    context.core.column_sums(padded.x.get(), w.padded_in, padded.sums16.get(), padded.sums32.get());
-    const di::Input input{padded.x.get(), padded.sums16.get(), padded.sums32.get(), padded.stride, rows};
+    const di::Input input = padded.prepare(context.core, context.pool, rows, w.padded_in, int8);
     const di::Product product{&w, &input, y, w.out_features, nullptr};
     context.pool.parallel_for(w.num_tiles, [&](int32_t tile) { context.core.linear(product, tile, tile + 1); });
 }
@@ -88,13 +87,15 @@ di_linear* di_linear_create(di_context* context, const di_linear_source* source)
 
 int64_t di_linear_bytes(const di_linear* linear) { return static_cast<int64_t>(linear->packed.num_bytes()); }
 
-int32_t di_linear_apply(di_context* context, const di_linear* linear, const float* x, int32_t rows, float* y) {
+int32_t di_linear_apply(di_context* context, const di_linear* linear, const float* x, int32_t rows,
+                        int32_t int8_activations, float* y) {
     return guarded(
         [&] {
             const di::Tiles& w = linear->packed.tiles();
             for (int32_t r = 0; r < rows; r += di::kMaxStepRows) {
                 const int32_t piece = rows - r < di::kMaxStepRows ? rows - r : di::kMaxStepRows;
-                apply(*context, w, x + int64_t{r} * w.in_features, piece, y + int64_t{r} * w.out_features);
+                apply(*context, w, x + int64_t{r} * w.in_features, piece, int8_activations != 0,
+                      y + int64_t{r} * w.out_features);
             }
             return 0;
         },

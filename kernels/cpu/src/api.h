@@ -39,6 +39,7 @@ typedef struct di_config {
     int32_t rotary_dim;       /* columns of a head that rotate; pairs are (i, i + rotary_dim / 2) */
     int32_t max_model_len, num_slots;
     int32_t kv_half;          /* 1: fp16 cache, 0: fp32 */
+    int32_t int8_activations; /* 1: quantized linears read int8 activations, one step per 32 columns; 0: float32 */
     float rms_norm_eps;
     float cos_sin_factor;
     const float* inv_freq;    /* [rotary_dim / 2] */
@@ -66,8 +67,9 @@ DI_API void di_context_destroy(di_context* context);
 
 DI_API di_linear* di_linear_create(di_context* context, const di_linear_source* source);
 DI_API int64_t di_linear_bytes(const di_linear* linear);
-/* y [rows][out] = x [rows][in] W^T + bias */
-DI_API int32_t di_linear_apply(di_context* context, const di_linear* linear, const float* x, int32_t rows, float* y);
+/* y [rows][out] = x [rows][in] W^T + bias; int8_activations as in di_config. */
+DI_API int32_t di_linear_apply(di_context* context, const di_linear* linear, const float* x, int32_t rows,
+                               int32_t int8_activations, float* y);
 /* One row of W, float32 [in]. */
 DI_API int32_t di_linear_row(di_context* context, const di_linear* linear, int32_t row, float* out);
 DI_API void di_linear_destroy(di_linear* linear);

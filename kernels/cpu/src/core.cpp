@@ -6,13 +6,15 @@
 
 #include "core_math.h"
 #include "core_decode.h"
+#include "core_affine.h"
+#include "core_int8.h"
 #include "core_linear.h"
 #include "core_attention.h"
 
 namespace di {
 
 const Core& DI_CORE() {
-    static const Core core = {DI_NAME, linear, decode_row, column_sums, rms_norm, silu_mul, attention};
+    static const Core core = {DI_NAME, linear, decode_row, quantize, column_sums, rms_norm, silu_mul, attention};
     return core;
 }
 

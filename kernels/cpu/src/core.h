@@ -8,12 +8,23 @@
 namespace di {
 
 // The rows that go into a linear, gathered by its perm if it has one.
+//
+// With int8 activations a row is also stored as codes times one step per 32 columns, quantized linears read only
+// those, and the sums are those of codes * step. Without, `codes` is null and only row 0 has sums.
 struct Input {
     const float* x;       // [rows][stride], zero from in_features to padded_in
-    const float* sums16;  // per 16 columns of row 0 and
-    const float* sums32;  // per 32 columns of row 0: read only when rows == 1
+    const int8_t* codes;  // [rows][stride] or null, in [-127, 127]
+    const float* steps;   // [rows][stride / 32]
+    const float* sums16;  // [rows][stride / 16]
+    const float* sums32;  // [rows][stride / 32]
     int32_t stride;
     int32_t rows;
+};
+
+// What `quantize` fills for one row.
+struct QuantizedRow {
+    int8_t* codes;
+    float *steps, *sums16, *sums32;
 };
 
 // One linear to do: y[row][out] = W x + bias (+ add), for the tiles a task takes.
@@ -48,6 +59,7 @@ struct Core {
     const char* name;
     void (*linear)(const Product& product, int32_t tile_begin, int32_t tile_end);
     void (*decode_row)(const Tiles& w, int32_t row, float* out);  // one row of W, float32 [padded_in]
+    void (*quantize)(const float* x, int32_t padded_in, const QuantizedRow& out);
     void (*column_sums)(const float* x, int32_t padded_in, float* sums16, float* sums32);
     void (*rms_norm)(const float* x, const float* weight, float eps, int32_t n, float* out);
     void (*silu_mul)(float* gate, const float* up, int32_t n);
@@ -56,6 +68,7 @@ struct Core {
 
 const Core& core_portable();
 const Core& core_avx2();
+const Core& core_avxvnni();
 const Core& core_avx512();
 
 }  // namespace di

@@ -2,24 +2,10 @@
 #pragma once
 
 #include "core.h"
-#include "core_decode.h"
-#include "core_math.h"
+#include "core_affine.h"
+#include "core_int8.h"
 
 namespace {
-
-using di::Product;
-
-inline const uint8_t* tile_at(const Tiles& w, int32_t tile) {
-    return w.data + static_cast<size_t>(tile) * w.tile_bytes;
-}
-
-// Bias and residual, then whole lanes or what is left of the row.
-inline void finish(const Product& p, int32_t tile, int32_t row, F32x16 sum) {
-    const int64_t at = row * p.y_stride + tile * kTileRows, room = p.y_stride - tile * kTileRows;
-    if (p.w->bias) sum = sum + load(p.w->bias + tile * kTileRows);
-    if (p.add) sum = sum + load_n(p.add + at, room < 16 ? static_cast<int>(room) : 16);
-    store_n(p.y + at, sum, room);
-}
 
 // Four sums, for the four columns of a quad, hide the latency of fma.
 struct Sums {
@@ -45,14 +31,6 @@ inline F32x16 codes_dot(const uint8_t* step, const float* x) {
     dot_quads<C, FIRST, END>(step, x, sums);
     return sums.total();
 }
-
-// What a group adds to y: scale * (codes . x) + (bias - zero * scale) * sum(x).
-struct Affine {
-    F32x16 scale = zero_f32(), offset = zero_f32();
-    Affine() = default;
-    explicit Affine(const GroupScale& g) : scale(g.scale), offset(g.bias - g.zero * g.scale) {}
-    F32x16 add_to(F32x16 total, F32x16 dot, float sum) const { return fma(offset, broadcast(sum), fma(scale, dot, total)); }
-};
 
 template <Codes C>
 F32x16 gemv_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) {
@@ -130,9 +108,6 @@ void gemm_rows(int rows, const float* block, int columns, const float* x, int64_
     }
 }
 
-constexpr int kBlockColumns = 256;  // 16 KiB decoded: half of a level-1 cache
-constexpr int kMaxRows = 128;
-
 void gemm_tile(const Product& p, int32_t tile) {
     alignas(64) float block[kBlockColumns * 16];
     alignas(64) float sums[kMaxRows * 16];
@@ -151,6 +126,7 @@ void gemm_tile(const Product& p, int32_t tile) {
 }
 
 void linear(const Product& p, int32_t tile_begin, int32_t tile_end) {
+    if (p.input->codes && !di::is_dense(p.w->codes)) return linear_int8(p, tile_begin, tile_end);
     if (p.input->rows > 1) {
         for (int32_t t = tile_begin; t < tile_end; ++t) gemm_tile(p, t);
         return;

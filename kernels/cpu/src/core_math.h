@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core.h"
 #include "simd.h"
 
 namespace {
@@ -62,6 +63,24 @@ void silu_mul(float* gate, const float* up, int32_t n) {
         const F32x16 g = load_n(gate + i, n - i);
         const F32x16 sigmoid = broadcast(1.0f) / (broadcast(1.0f) + exp(zero_f32() - g));
         store_n(gate + i, g * sigmoid * load_n(up + i, n - i), n - i);
+    }
+}
+
+// Codes x / step rounded to nearest, with step = max |x| / 127 over 32 columns; sums are those of codes * step.
+void quantize(const float* x, int32_t padded_in, const di::QuantizedRow& out) {
+    for (int32_t i = 0; i < padded_in; i += 32) {
+        const F32x16 low = load(x + i), high = load(x + i + 16);
+        const float largest = reduce_max(max(abs(low), abs(high)));
+        const float step = largest / 127.0f, inverse = largest > 0.0f ? 127.0f / largest : 0.0f;
+        const F32x16 low_codes = round_nearest(low * broadcast(inverse));
+        const F32x16 high_codes = round_nearest(high * broadcast(inverse));
+        store_i8(out.codes + i, low_codes);
+        store_i8(out.codes + i + 16, high_codes);
+        const float low_sum = reduce_add(low_codes), high_sum = reduce_add(high_codes);
+        out.steps[i / 32] = step;
+        out.sums16[i / 16] = low_sum * step;
+        out.sums16[i / 16 + 1] = high_sum * step;
+        out.sums32[i / 32] = (low_sum + high_sum) * step;
     }
 }
 

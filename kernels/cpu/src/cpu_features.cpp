@@ -52,10 +52,14 @@ bool has_avx2() {
     return (saved_state() & 0x6) == 0x6 && has(cpuid(7, 0).ebx, 5);
 }
 
-// Leaf 7 EBX 16 F, 17 DQ, 30 BW, 31 VL; XCR0 bits 5..7 for the mask and wide registers.
+// Leaf 7.1 EAX 4 AVX-VNNI.
+bool has_avxvnni() { return has_avx2() && has(cpuid(7, 1).eax, 4); }
+
+// Leaf 7 EBX 16 F, 17 DQ, 30 BW, 31 VL, ECX 11 VNNI; XCR0 bits 5..7 for the mask and wide registers.
 bool has_avx512() {
     const Registers seven = cpuid(7, 0);
-    const bool sets = has(seven.ebx, 16) && has(seven.ebx, 17) && has(seven.ebx, 30) && has(seven.ebx, 31);
+    const bool sets = has(seven.ebx, 16) && has(seven.ebx, 17) && has(seven.ebx, 30) && has(seven.ebx, 31) &&
+                      has(seven.ecx, 11);
     return has_avx2() && sets && (saved_state() & 0xe6) == 0xe6;
 }
 
@@ -67,6 +71,7 @@ std::vector<const Core*> available_cores() {
     std::vector<const Core*> cores;
 #if defined(DI_X86)
     if (has_avx512()) cores.push_back(&core_avx512());
+    if (has_avxvnni()) cores.push_back(&core_avxvnni());
     if (has_avx2()) cores.push_back(&core_avx2());
 #endif
     cores.push_back(&core_portable());

@@ -67,8 +67,27 @@ Activations::Activations(int32_t n)
     : width(n),
       stride(round_up(n, kColumnStep)),
       x(aligned_array<float>(static_cast<size_t>(stride) * kMaxStepRows)),
-      sums16(aligned_array<float>(static_cast<size_t>(stride) / 16)),
-      sums32(aligned_array<float>(static_cast<size_t>(stride) / 32)) {}
+      steps(aligned_array<float>(static_cast<size_t>(stride) / 32 * kMaxStepRows)),
+      sums16(aligned_array<float>(static_cast<size_t>(stride) / 16 * kMaxStepRows)),
+      sums32(aligned_array<float>(static_cast<size_t>(stride) / 32 * kMaxStepRows)),
+      codes(aligned_array<int8_t>(static_cast<size_t>(stride) * kMaxStepRows)) {}
+
+size_t Activations::num_bytes() const {
+    const size_t columns = static_cast<size_t>(stride) * kMaxStepRows;
+    return columns * (sizeof(float) + sizeof(int8_t)) + columns / 32 * 4 * sizeof(float);
+}
+
+Input Activations::prepare(const Core& core, ThreadPool& pool, int32_t rows, int32_t columns, bool int8) {
+    if (int8) {
+        pool.parallel_for(rows, [&](int32_t r) {
+            const size_t at = static_cast<size_t>(r) * stride;
+            core.quantize(row(r), columns, {&codes[at], &steps[at / 32], &sums16[at / 16], &sums32[at / 32]});
+        });
+    } else if (rows == 1) {
+        core.column_sums(x.get(), columns, sums16.get(), sums32.get());
+    }
+    return {x.get(), int8 ? codes.get() : nullptr, steps.get(), sums16.get(), sums32.get(), stride, rows};
+}
 
 Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const di_layer* layers,
              const di_linear* embed_tokens, const float* norm, const di_linear* lm_head)
@@ -153,9 +172,10 @@ void Model::normalize(int32_t rows, const std::vector<float>& weight) {
 void Model::attention_block(const Batch& batch, int32_t index) {
     const Layer& layer = layers_[static_cast<size_t>(index)];
     normalize(batch.rows, layer.input_norm);
-    const Input in_q = prepare(normed_, batch.rows, *layer.q, permuted_[0]);
-    const Input in_k = prepare(normed_, batch.rows, *layer.k, permuted_[1]);
-    const Input in_v = prepare(normed_, batch.rows, *layer.v, permuted_[2]);
+    const Input plain = prepare(normed_, batch.rows);
+    const Input in_q = input_of(*layer.q, normed_, plain, permuted_[0]);
+    const Input in_k = input_of(*layer.k, normed_, plain, permuted_[1]);
+    const Input in_v = input_of(*layer.v, normed_, plain, permuted_[2]);
     const Product qkv[] = {{layer.q, &in_q, q_.x.get(), q_.stride, nullptr},
                            {layer.k, &in_k, k_.x.get(), k_.stride, nullptr},
                            {layer.v, &in_v, v_.x.get(), v_.stride, nullptr}};
@@ -164,7 +184,7 @@ void Model::attention_block(const Batch& batch, int32_t index) {
     pool_.parallel_for(batch.rows * config_.num_heads, [&](int32_t task) {
         attend(batch, index, task / config_.num_heads, task % config_.num_heads);
     });
-    const Input in_o = prepare(attended_, batch.rows, *layer.o, permuted_[0]);
+    const Input in_o = input_of(*layer.o, attended_, prepare(attended_, batch.rows), permuted_[0]);
     const Product o{layer.o, &in_o, hidden_.x.get(), hidden_.stride, hidden_.x.get()};
     run_products(&o, 1);
 }
@@ -209,8 +229,9 @@ void Model::attend(const Batch& batch, int32_t index, int32_t row, int32_t head)
 
 void Model::mlp_block(int32_t rows, const Layer& layer) {
     normalize(rows, layer.post_attention_norm);
-    const Input in_gate = prepare(normed_, rows, *layer.gate, permuted_[0]);
-    const Input in_up = prepare(normed_, rows, *layer.up, permuted_[1]);
+    const Input plain = prepare(normed_, rows);
+    const Input in_gate = input_of(*layer.gate, normed_, plain, permuted_[0]);
+    const Input in_up = input_of(*layer.up, normed_, plain, permuted_[1]);
     const Product gate{layer.gate, &in_gate, gate_.x.get(), gate_.stride, nullptr};
     const Product up{layer.up, &in_up, up_.x.get(), up_.stride, nullptr};
     for_tiles(layer.gate->num_tiles, [&](int32_t begin, int32_t end) {
@@ -220,7 +241,7 @@ void Model::mlp_block(int32_t rows, const Layer& layer) {
             core_.silu_mul(gate_.row(r) + begin * kTileRows, up_.row(r) + begin * kTileRows, (end - begin) * kTileRows);
         }
     });
-    const Input in_down = prepare(gate_, rows, *layer.down, permuted_[0]);
+    const Input in_down = input_of(*layer.down, gate_, prepare(gate_, rows), permuted_[0]);
     const Product down{layer.down, &in_down, hidden_.x.get(), hidden_.stride, hidden_.x.get()};
     run_products(&down, 1);
 }
@@ -233,25 +254,25 @@ int32_t Model::output_logits(const Batch& batch, const uint8_t* wanted, float* l
         core_.rms_norm(hidden_.row(r), norm_.data(), config_.rms_norm_eps, config_.hidden_size, normed_.row(rows++));
     }
     if (rows == 0) return 0;
-    const Input input = prepare(normed_, rows, lm_head_, permuted_[0]);
+    const Input input = input_of(lm_head_, normed_, prepare(normed_, rows), permuted_[0]);
     const Product product{&lm_head_, &input, logits, config_.vocab_size, nullptr};
     run_products(&product, 1);
     return rows;
 }
 
-// The rows a linear reads: `source`, or its columns in the linear's stored order.
-Input Model::prepare(Activations& source, int32_t rows, const Tiles& w, Activations& permuted) {
-    Activations* input = &source;
-    if (w.perm) {
-        input = &permuted;
-        pool_.parallel_for(rows, [&](int32_t r) {
-            float* out = permuted.row(r);
-            for (int32_t c = 0; c < w.in_features; ++c) out[c] = source.row(r)[w.perm[c]];
-            std::fill(out + w.in_features, out + w.padded_in, 0.0f);
-        });
-    }
-    if (rows == 1) core_.column_sums(input->x.get(), w.padded_in, input->sums16.get(), input->sums32.get());
-    return {input->x.get(), input->sums16.get(), input->sums32.get(), input->stride, rows};
+Input Model::prepare(Activations& source, int32_t rows) {
+    return source.prepare(core_, pool_, rows, source.stride, config_.int8_activations != 0);
+}
+
+// The rows a linear reads: `plain` as it is, or the source's columns in the linear's stored order.
+Input Model::input_of(const Tiles& w, Activations& source, const Input& plain, Activations& permuted) {
+    if (!w.perm) return plain;
+    pool_.parallel_for(plain.rows, [&](int32_t r) {
+        float* out = permuted.row(r);
+        for (int32_t c = 0; c < w.in_features; ++c) out[c] = source.row(r)[w.perm[c]];
+        std::fill(out + w.in_features, out + w.padded_in, 0.0f);
+    });
+    return permuted.prepare(core_, pool_, plain.rows, w.padded_in, config_.int8_activations != 0);
 }
 
 // Splits tiles among the threads; `body(begin, end)` runs once for each share.

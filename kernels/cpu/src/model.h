@@ -14,15 +14,18 @@ namespace di {
 
 constexpr int32_t kMaxStepRows = 128;  // longer steps run in pieces of so many rows
 
-// Float32 rows of one width, padded with zeros to whole column steps, and the sums the kernels want beside them.
+// Float32 rows of one width, padded with zeros to whole column steps, and what the kernels want beside them.
 struct Activations {
     Activations() = default;
     explicit Activations(int32_t width);
     float* row(int32_t r) { return x.get() + static_cast<size_t>(r) * stride; }
-    size_t num_bytes() const { return (static_cast<size_t>(stride) * kMaxStepRows + stride / 16 + stride / 32) * sizeof(float); }
+    // Fills codes, steps and sums of the first `rows` rows, as `Input` describes; `columns` is a multiple of 32.
+    Input prepare(const Core& core, ThreadPool& pool, int32_t rows, int32_t columns, bool int8);
+    size_t num_bytes() const;
 
     int32_t width = 0, stride = 0;
-    AlignedArray<float> x, sums16, sums32;
+    AlignedArray<float> x, steps, sums16, sums32;
+    AlignedArray<int8_t> codes;
 };
 
 struct Layer {
@@ -59,7 +62,8 @@ class Model {
     void mlp_block(int32_t rows, const Layer& layer);
     int32_t output_logits(const Batch& batch, const uint8_t* wanted, float* logits);
 
-    Input prepare(Activations& source, int32_t rows, const Tiles& w, Activations& permuted);
+    Input prepare(Activations& source, int32_t rows);
+    Input input_of(const Tiles& w, Activations& source, const Input& plain, Activations& permuted);
     template <typename F>
     void for_tiles(int32_t num_tiles, F&& body);
     void run_products(const Product* products, int count);

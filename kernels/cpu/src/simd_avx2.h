@@ -1,9 +1,10 @@
-// Sixteen lanes as two AVX2 registers (needs AVX2, FMA and F16C).
+// Sixteen lanes as two AVX2 registers (needs AVX2, FMA and F16C; DI_VNNI: AVX-VNNI, too).
 #pragma once
 
 #include <immintrin.h>
 
 #include <cstdint>
+#include <cstring>
 
 namespace {
 
@@ -11,9 +12,6 @@ struct F32x16 {
     __m256 lo, hi;
 };
 struct Quad {
-    __m256i lo, hi;
-};
-struct I32x16 {
     __m256i lo, hi;
 };
 
@@ -54,6 +52,10 @@ inline F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
 }
 inline F32x16 max(F32x16 a, F32x16 b) { return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
 inline F32x16 min(F32x16 a, F32x16 b) { return {_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)}; }
+inline F32x16 abs(F32x16 a) {
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    return {_mm256_andnot_ps(sign, a.lo), _mm256_andnot_ps(sign, a.hi)};
+}
 inline F32x16 round_nearest(F32x16 a) {
     constexpr int kMode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     return {_mm256_round_ps(a.lo, kMode), _mm256_round_ps(a.hi, kMode)};
@@ -64,6 +66,13 @@ inline __m256 power_of_two(__m256 n) {
 }
 inline F32x16 scale_by_power(F32x16 v, F32x16 n) {
     return {_mm256_mul_ps(v.lo, power_of_two(n.lo)), _mm256_mul_ps(v.hi, power_of_two(n.hi))};
+}
+inline void store_i8(int8_t* p, F32x16 v) {
+    // Packing works within 128-bit halves; the permutation puts the pairs back in order.
+    const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(v.lo), _mm256_cvtps_epi32(v.hi));
+    const __m256i ordered = _mm256_permute4x64_epi64(words, 0xd8);
+    const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
 }
 inline float reduce_add(F32x16 v) {
     const __m256 s = _mm256_add_ps(v.lo, v.hi);
@@ -81,6 +90,11 @@ inline float reduce_max(F32x16 v) {
 inline Quad load_quad(const void* p) {
     const __m256i* q = static_cast<const __m256i*>(p);
     return {_mm256_loadu_si256(q), _mm256_loadu_si256(q + 1)};
+}
+inline void store_quad(void* p, Quad q) {
+    __m256i* out = static_cast<__m256i*>(p);
+    _mm256_storeu_si256(out, q.lo);
+    _mm256_storeu_si256(out + 1, q.hi);
 }
 template <int N>
 inline Quad shift_right(Quad q) {
@@ -101,6 +115,75 @@ inline F32x16 column(Quad q) {
     if constexpr (J < 3) q = mask(q, 0xffu);
     return {_mm256_cvtepi32_ps(q.lo), _mm256_cvtepi32_ps(q.hi)};
 }
+
+inline __m256i four_columns(const int8_t* x) {
+    int32_t word;
+    std::memcpy(&word, x, sizeof word);
+    return _mm256_set1_epi32(word);
+}
+inline F32x16 to_floats(__m256i lo, __m256i hi) { return {_mm256_cvtepi32_ps(lo), _mm256_cvtepi32_ps(hi)}; }
+
+#if defined(DI_VNNI)
+
+template <bool WIDE>
+class CodeDot {
+  public:
+    void add(Quad q, const int8_t* x) {
+        const __m256i columns = four_columns(x);
+        lo_ = _mm256_dpbusd_avx_epi32(lo_, q.lo, columns);
+        hi_ = _mm256_dpbusd_avx_epi32(hi_, q.hi, columns);
+    }
+    F32x16 value() const { return to_floats(lo_, hi_); }
+
+  private:
+    __m256i lo_ = _mm256_setzero_si256(), hi_ = _mm256_setzero_si256();
+};
+
+#else
+
+// Pairs of products in 16 bits: eight times 2 * 15 * 127 fits, so codes up to 15 are summed there.
+class PairSums {
+  public:
+    void add(Quad q, __m256i columns) {
+        lo_ = _mm256_add_epi16(lo_, _mm256_maddubs_epi16(q.lo, columns));
+        hi_ = _mm256_add_epi16(hi_, _mm256_maddubs_epi16(q.hi, columns));
+    }
+    __m256i low() const { return _mm256_madd_epi16(lo_, _mm256_set1_epi16(1)); }
+    __m256i high() const { return _mm256_madd_epi16(hi_, _mm256_set1_epi16(1)); }
+
+  private:
+    __m256i lo_ = _mm256_setzero_si256(), hi_ = _mm256_setzero_si256();
+};
+
+template <bool WIDE>
+class CodeDot {
+  public:
+    void add(Quad q, const int8_t* x) { sums_.add(q, four_columns(x)); }
+    F32x16 value() const { return to_floats(sums_.low(), sums_.high()); }
+
+  private:
+    PairSums sums_;
+};
+
+// Codes up to 255 as two nibbles.
+template <>
+class CodeDot<true> {
+  public:
+    void add(Quad q, const int8_t* x) {
+        const __m256i columns = four_columns(x);
+        small_.add(mask(q, 0x0f0f0f0fu), columns);
+        large_.add(mask(shift_right<4>(q), 0x0f0f0f0fu), columns);
+    }
+    F32x16 value() const {
+        return to_floats(_mm256_add_epi32(small_.low(), _mm256_slli_epi32(large_.low(), 4)),
+                         _mm256_add_epi32(small_.high(), _mm256_slli_epi32(large_.high(), 4)));
+    }
+
+  private:
+    PairSums small_, large_;
+};
+
+#endif
 
 // Six tokens of two registers, two of weights and one broadcast: all sixteen registers.
 constexpr int kGemmRows = 6;

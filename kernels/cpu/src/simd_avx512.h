@@ -1,9 +1,10 @@
-// Sixteen lanes as one AVX-512 register (needs F, BW, DQ, VL).
+// Sixteen lanes as one AVX-512 register (needs F, BW, DQ, VL and VNNI).
 #pragma once
 
 #include <immintrin.h>
 
 #include <cstdint>
+#include <cstring>
 
 namespace {
 
@@ -11,9 +12,6 @@ struct F32x16 {
     __m512 v;
 };
 struct Quad {
-    __m512i v;
-};
-struct I32x16 {
     __m512i v;
 };
 
@@ -41,14 +39,19 @@ inline F32x16 operator/(F32x16 a, F32x16 b) { return {_mm512_div_ps(a.v, b.v)}; 
 inline F32x16 fma(F32x16 a, F32x16 b, F32x16 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline F32x16 max(F32x16 a, F32x16 b) { return {_mm512_max_ps(a.v, b.v)}; }
 inline F32x16 min(F32x16 a, F32x16 b) { return {_mm512_min_ps(a.v, b.v)}; }
+inline F32x16 abs(F32x16 a) { return {_mm512_abs_ps(a.v)}; }
 inline F32x16 round_nearest(F32x16 a) {
     return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 inline F32x16 scale_by_power(F32x16 v, F32x16 n) { return {_mm512_scalef_ps(v.v, n.v)}; }
+inline void store_i8(int8_t* p, F32x16 v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v.v)));
+}
 inline float reduce_add(F32x16 v) { return _mm512_reduce_add_ps(v.v); }
 inline float reduce_max(F32x16 v) { return _mm512_reduce_max_ps(v.v); }
 
 inline Quad load_quad(const void* p) { return {_mm512_loadu_si512(p)}; }
+inline void store_quad(void* p, Quad q) { _mm512_storeu_si512(p, q.v); }
 template <int N>
 inline Quad shift_right(Quad q) {
     return {_mm512_srli_epi32(q.v, N)};
@@ -67,6 +70,20 @@ inline F32x16 column(Quad q) {
     if constexpr (J < 3) q = mask(q, 0xffu);
     return {_mm512_cvtepi32_ps(q.v)};
 }
+
+template <bool WIDE>
+class CodeDot {
+  public:
+    void add(Quad q, const int8_t* x) {
+        int32_t columns;
+        std::memcpy(&columns, x, sizeof columns);
+        sum_ = _mm512_dpbusd_epi32(sum_, q.v, _mm512_set1_epi32(columns));
+    }
+    F32x16 value() const { return {_mm512_cvtepi32_ps(sum_)}; }
+
+  private:
+    __m512i sum_ = _mm512_setzero_si512();
+};
 
 // Twelve independent sums cover the latency of two FMA ports, and leave registers for the weights.
 constexpr int kGemmRows = 12;

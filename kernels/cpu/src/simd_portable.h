@@ -18,10 +18,6 @@ struct Quad {
     uint32_t lane[16];
 };
 
-struct I32x16 {
-    int32_t lane[16];
-};
-
 #define DI_EACH_LANE for (int i = 0; i < 16; ++i)
 
 inline F32x16 broadcast(float v) {
@@ -92,6 +88,10 @@ inline F32x16 min(F32x16 a, F32x16 b) {
     DI_EACH_LANE a.lane[i] = a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i];
     return a;
 }
+inline F32x16 abs(F32x16 a) {
+    DI_EACH_LANE a.lane[i] = fabsf(a.lane[i]);
+    return a;
+}
 inline F32x16 round_nearest(F32x16 a) {
     DI_EACH_LANE a.lane[i] = nearbyintf(a.lane[i]);
     return a;
@@ -106,6 +106,8 @@ inline F32x16 scale_by_power(F32x16 v, F32x16 n) {
     }
     return v;
 }
+// Integral lanes in [-128, 127] as bytes.
+inline void store_i8(int8_t* p, F32x16 v) { DI_EACH_LANE p[i] = static_cast<int8_t>(v.lane[i]); }
 inline float reduce_add(F32x16 v) {
     float sum = 0.0f;
     DI_EACH_LANE sum += v.lane[i];
@@ -122,6 +124,7 @@ inline Quad load_quad(const void* p) {
     std::memcpy(r.lane, p, sizeof r.lane);
     return r;
 }
+inline void store_quad(void* p, Quad q) { std::memcpy(p, q.lane, sizeof q.lane); }
 template <int N>
 inline Quad shift_right(Quad q) {
     DI_EACH_LANE q.lane[i] >>= N;
@@ -147,6 +150,25 @@ inline F32x16 column(Quad q) {
     DI_EACH_LANE r.lane[i] = static_cast<float>((q.lane[i] >> (8 * J)) & 0xffu);
     return r;
 }
+
+// Exact dot products of up to eight quads with int8 columns in [-127, 127]. WIDE: codes above 15 occur.
+template <bool WIDE>
+class CodeDot {
+  public:
+    void add(Quad q, const int8_t* x) {
+        DI_EACH_LANE {
+            for (int j = 0; j < 4; ++j) sum_[i] += static_cast<int32_t>((q.lane[i] >> (8 * j)) & 0xffu) * x[j];
+        }
+    }
+    F32x16 value() const {
+        F32x16 r;
+        DI_EACH_LANE r.lane[i] = static_cast<float>(sum_[i]);
+        return r;
+    }
+
+  private:
+    int32_t sum_[16] = {};
+};
 
 #undef DI_EACH_LANE
 
