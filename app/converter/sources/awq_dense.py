@@ -12,14 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from app.converter.sources.awq_native import AwqArrays
+from app.converter.sources.bitstream import nibble_floats
 from app.converter.sources.file_rows import rows_per_block
 
 Floats = npt.NDArray[np.float32]
 Blocks = Iterator[tuple[slice, Floats]]
 
-_BYTES = np.arange(256)
-# Both nibbles of every byte, so that one lookup decodes two codes.
-_NIBBLES = np.stack((_BYTES & 15, _BYTES >> 4), axis=1).astype(np.float32).view(np.uint64)[:, 0]
 # Nibble i of a gemm word is column 8 * word + _GEMM_COLUMNS[i].
 _GEMM_COLUMNS = [0, 2, 4, 6, 1, 3, 5, 7]
 
@@ -73,13 +71,13 @@ _DECODERS = {"gemm": _iter_gemm, "gemv": _iter_gemv, "gemv_fast": _iter_gemv_fas
 
 def _nibbles(words: npt.NDArray[np.int32]) -> Floats:
     """float32 [rows, 8 * words]: the nibbles of each word, the lowest first."""
-    return np.take(_NIBBLES, np.ascontiguousarray(words).view(np.uint8)).view(np.float32)
+    return nibble_floats(np.ascontiguousarray(words).view(np.uint8))
 
 
 def _unshuffle(qweight: npt.NDArray[np.int16]) -> Floats:
     """float32 codes [4 * n, in], undoing the three reorderings of `pack_intweight` in turn."""
     quarters, columns = qweight.shape
-    codes = np.take(_NIBBLES, qweight.view(np.uint8)).view(np.float32)
+    codes = nibble_floats(qweight.view(np.uint8))
     tiles = codes.reshape(quarters, columns // 64, 4, 64)
     rows = tiles.transpose(0, 2, 1, 3).reshape(-1, columns // 32, 4, 2, 4)
     eights = rows.transpose(0, 1, 2, 4, 3).reshape(-1, columns // 32, 4, 4, 2)

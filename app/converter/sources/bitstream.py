@@ -44,3 +44,12 @@ def unpack_padded(words: Words, bits: int, count: int) -> Codes:
     for k in range(per_word):
         codes[:, :, k] = (words >> np.uint32(k * bits)) & np.uint32((1 << bits) - 1)
     return codes.reshape(words.shape[0], -1)[:, :count]
+
+
+def nibble_floats(packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """float32 [rows, 2 * bytes]: both nibbles of each byte, the low one first, in one lookup."""
+    return np.take(_NIBBLES, packed).view(np.float32)
+
+
+_BYTES = np.arange(256)
+_NIBBLES = np.stack((_BYTES & 15, _BYTES >> 4), axis=1).astype(np.float32).view(np.uint64)[:, 0]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.checkpoint.bits import pack_codes
 from app.checkpoint.layout import F16
 from app.checkpoint.schemes import QuantScheme, ScaleDtype, Scheme
 from app.core.errors import InvalidSourceError
@@ -82,3 +83,12 @@ def column_order(
     if not np.array_equal(g_idx[order], wanted):
         raise InvalidSourceError(f"{name} does not put {group_size} columns into every group.")
     return order
+
+
+def flip_sign_bits(packed: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
+    """Packed codes of a native width, q + 2 ** (bits - 1) made two's complement q.
+
+    Whole codes must fill each row's bytes.
+    """
+    pattern = pack_codes(np.full((1, 8), 1 << (bits - 1), np.uint8), bits)[0]
+    return packed ^ np.resize(pattern, packed.shape[1])
