@@ -59,14 +59,15 @@ def create_tensor_reports(
 def outcome_notes(
     plans: Mapping[str, GridPlan], records: Mapping[str, LinearRecord]
 ) -> tuple[str, ...]:
-    """What the plan could not know: linears that went to int8, and folded column orders."""
+    """What the plan could not know: linears that got more bits, and folded column orders."""
     grown = [name for name, plan in plans.items() if _has_grown(plan, records[name])]
     folded = [name for name, record in records.items() if record.provenance.row_order]
     notes = []
     if grown:
-        limits = ", ".join(f"{ERROR_LIMITS[bits]:.0%} at {bits} bits" for bits in (4, 3))
+        limits = " or ".join(f"{ERROR_LIMITS[bits]:.0%} at {bits} bits" for bits in (3, 4))
         notes.append(
-            f"Stored as int8, because fewer bits cost them more than {limits}: {', '.join(grown)}."
+            f"Stored at more bits than asked for, where fewer cost more than {limits}: "
+            f"{', '.join(grown)}."
         )
     if folded:
         notes.append(
