@@ -19,6 +19,7 @@ from benchmarks.measure import print_json, run_json
 _ROOT = Path(__file__).resolve().parents[1]
 _README = _ROOT / "README.md"
 _BEGIN, _END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+_QUIET_LOAD = 1.0
 _NAMES = ("startup", "conversion", "decode", "responsiveness")
 
 Rows = list[tuple[str, str]]
@@ -69,20 +70,30 @@ def main(names: list[str]) -> int:
         sys.stderr.write(f"No benchmark is called {unknown[0]}: choose from {', '.join(_NAMES)}.\n")
         return 2
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    disturbance = _describe_disturbance()
     results = {name: run_json("-m", f"benchmarks.{name}") for name in names or _NAMES}
     print_json(results)
     if not names:
-        _write_table(results)
+        _write_table(results, disturbance)
     return 0
 
 
-def _write_table(results: dict[str, dict[str, Any]]) -> None:
+def _describe_disturbance() -> str:
+    """Names other work on the machine, which makes every figure too slow; empty when there is none."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load < _QUIET_LOAD:
+        return ""
+    sys.stderr.write(f"The machine is busy (load {load:.1f}): these figures will be too slow.\n")
+    return f" Measured beside other work (load {load:.1f}), so too slow."
+
+
+def _write_table(results: dict[str, dict[str, Any]], disturbance: str) -> None:
     rows = [row for name in _NAMES for row in _ROWS[name](results[name])]
     lines = ["| what | measured |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows)]
     text = _README.read_text(encoding="utf-8")
     before, rest = text.split(_BEGIN)
     after = rest.split(_END)[1]
-    table = "\n".join([_BEGIN, _describe_run(), "", *lines, _END])
+    table = "\n".join([_BEGIN, _describe_run() + disturbance, "", *lines, _END])
     _README.write_text(f"{before}{table}{after}", encoding="utf-8")
 
 
