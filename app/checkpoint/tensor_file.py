@@ -122,15 +122,17 @@ def write_blocks(path: Path, blocks: Iterable[Any]) -> FileRecord:
     return FileRecord(num_bytes, digest.hexdigest())
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Storable]) -> FileRecord:
+def write_tensors(
+    path: Path, tensors: Mapping[str, Storable], metadata: Mapping[str, str] | None = None
+) -> FileRecord:
     """Writes a safetensors file; the same tensors give the same bytes, whatever their order."""
     names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
     arrays = {name: tensors[name] for name in names}
-    return write_blocks(path, _iter_file(arrays))
+    return write_blocks(path, _iter_file(arrays, metadata))
 
 
-def _iter_file(arrays: Mapping[str, Storable]) -> Iterator[Any]:
-    yield _encode_header(arrays)
+def _iter_file(arrays: Mapping[str, Storable], metadata: Mapping[str, str] | None) -> Iterator[Any]:
+    yield _encode_header(arrays, metadata)
     for name, array in arrays.items():
         num_bytes = 0
         for block in _iter_array(array):
@@ -149,8 +151,9 @@ def _iter_array(array: Storable) -> Iterator[npt.NDArray[np.uint8]]:
             yield raw[start : start + _BLOCK_BYTES]
 
 
-def _encode_header(arrays: Mapping[str, Storable]) -> bytes:
-    entries, end = {}, 0
+def _encode_header(arrays: Mapping[str, Storable], metadata: Mapping[str, str] | None) -> bytes:
+    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    end = 0
     for name, array in arrays.items():
         start, end = end, end + array.nbytes
         dtype = _DTYPE_NAMES[array.dtype]
