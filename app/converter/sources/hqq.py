@@ -89,6 +89,7 @@ class _Settings:
     group_size: int
     axis: int
     packing: _Packing
+    is_float_view: bool
 
     def grouped_shape(self, shape: tuple[int, int]) -> tuple[int, int]:
         """The shape of M."""
@@ -173,12 +174,16 @@ class HqqFormat(LinearFormat):
         codes = self._take_codes(place, settings, tensors)
         if codes is None or scale is None or zero is None:
             return None
+        if not settings.is_float_view and codes.dtype != settings.packing.dtype:
+            raise InvalidSourceError(
+                f"{codes.name} is {codes.dtype} instead of {settings.packing.dtype}."
+            )
         return _Arrays(place.shape, settings, codes, scale, zero)
 
     def _take_codes(
         self, place: LinearPlace, settings: _Settings, tensors: TensorClaims[StoredArray]
     ) -> StoredArray | None:
-        """`.W_q`; with `view_as_float` its bytes are stored as floats, fewer to a row."""
+        """`.W_q`; in a float view the same bytes are stored as floats, fewer to a row."""
         name = f"{place.stem}.W_q"
         rows, columns = settings.packed_shape(place.shape)
         found = self._folder.tensors.get(name)
@@ -208,7 +213,8 @@ def _create_settings(
         )
     if group_size < 1 or place.shape[0] * place.shape[1] % group_size:
         raise InvalidSourceError(f"{place.stem}.group_size is {group_size}, which cannot be.")
-    return _Settings(packing.bits, group_size, axis, packing)
+    is_float_view = bool(fields["view_as_float"][0])
+    return _Settings(packing.bits, group_size, axis, packing, is_float_view)
 
 
 def _check_declared(stem: str, numbers: Mapping[str, float], declared: Mapping[str, Any]) -> None:

@@ -10,7 +10,8 @@ from app.converter.sources.hf_folder import StoredArray, read_json
 from app.converter.sources.linear_format import Declaration
 from app.core.errors import InvalidSourceError
 
-_CONFIG_KEYS = ("quantization_config", "compression_config", "quantization")
+# MLX repeats its "quantization" as a quantization_config without a method, and reads the former.
+_CONFIG_KEYS = ("quantization", "quantization_config", "compression_config")
 _SIDECARS = {
     "quantize_config.json": "gptq",
     "quant_config.json": "awq",
@@ -54,9 +55,7 @@ def _iter_tables(config: Mapping[str, Any], path: Path) -> Iterator[tuple[str, A
     for prefix, table in (("", config), ("text_config.", nested)):
         for key in _CONFIG_KEYS:
             if isinstance(table, Mapping) and table.get(key):
-                # MLX repeats its own "quantization" under a second key, without a method.
-                default = "mlx" if table.get("quantization") else "unknown"
-                yield prefix + key, table[key], default
+                yield prefix + key, table[key], "mlx" if key == "quantization" else "unknown"
     for name, method in _SIDECARS.items():
         if (path / name).is_file():
             yield name, read_json(path / name), method

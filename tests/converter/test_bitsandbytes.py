@@ -1,0 +1,182 @@
+"""bitsandbytes folders, saved by transformers (tests/fixtures/make_bitsandbytes.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.checkpoint.reference_quant import dequantize
+from app.checkpoint.schemes import TensorPath
+from app.converter.pipeline import convert
+from app.converter.sources.detect import open_source
+from app.core.errors import AppError, InvalidSourceError, UnsupportedError
+from tests.quantized_folders import (
+    Arrays,
+    check_decoding,
+    copy_fixture,
+    edit_config,
+    edit_tensors,
+    expected_hashes,
+    open_fixture,
+    quantized_linears,
+)
+
+_FOUR_BITS = ("nf4", "nf4_double", "nf4_storage_bf16", "fp4_double")
+_DOWN = "model.layers.0.mlp.down_proj"  # 208 columns: blocks of 64 straddle its rows
+_STATE = f"{_DOWN}.weight.quant_state.bitsandbytes__nf4"
+Edit = Callable[[Arrays], None]
+
+
+@pytest.mark.parametrize("case", [*_FOUR_BITS, "int8"])
+def test_decodes_to_what_bitsandbytes_decodes(case: str, tmp_path: Path) -> None:
+    source = open_fixture("bitsandbytes", case, tmp_path)
+    assert source.format == "bitsandbytes"
+    check_decoding(source, expected_hashes("bitsandbytes", case))
+
+
+@pytest.mark.parametrize("case", _FOUR_BITS)
+def test_four_bits_become_int8_and_say_what_that_costs(case: str, tmp_path: Path) -> None:
+    folder = copy_fixture("bitsandbytes", case, tmp_path / "bnb")
+    report = convert(folder, tmp_path / "out")
+    assert not report.lossless
+    rows = [row for row in report.tensors if row.path == TensorPath.REQUANT]
+    assert len(rows) == 7
+    assert all(1e-4 < row.rel_err < 0.01 for row in rows)
+
+
+def test_int8_keeps_its_codes_and_differs_in_the_last_bit(tmp_path: Path) -> None:
+    folder = copy_fixture("bitsandbytes", "int8", tmp_path / "bnb")
+    report = convert(folder, tmp_path / "out")
+    rows = [row for row in report.tensors if row.path == TensorPath.GRID]
+    assert len(rows) == 7
+    assert all(0 < row.rel_err < 1e-7 for row in rows)
+    for linear in quantized_linears(open_source(folder)).values():
+        native = linear.load_native()
+        assert native.packed is not None
+        np.testing.assert_allclose(dequantize(native), linear.load_dense(), rtol=2e-7)
+
+
+def test_odd_columns_and_rows_that_end_within_a_byte(tmp_path: Path) -> None:
+    """Written from the formula: element k has the high nibble of byte k // 2 when k is even."""
+    rng = np.random.default_rng(3)
+    shape = (128, 208)
+    codes = rng.integers(0, 16, shape).astype(np.uint8)
+    absmax = rng.random(128 * 208 // 64).astype(np.float32)
+    flat = codes.reshape(-1)
+
+    def change(tensors: Arrays) -> None:
+        tensors[f"{_DOWN}.weight"] = (flat[::2] << 4 | flat[1::2]).reshape(1, -1)
+        tensors[f"{_DOWN}.weight.absmax"] = absmax
+
+    folder = edit_tensors(copy_fixture("bitsandbytes", "nf4", tmp_path / "bnb"), change)
+    linear = quantized_linears(open_source(folder))[_DOWN]
+    table = _table(folder)
+    wanted = table[flat] * np.repeat(absmax, 64)
+    np.testing.assert_array_equal(linear.load_dense(), wanted.reshape(shape) + 0.0)
+
+
+def _table(folder: Path) -> Any:
+    from safetensors.numpy import load_file
+
+    return load_file(folder / "model.safetensors")[f"{_DOWN}.weight.quant_map"]
+
+
+def _without(name: str) -> Edit:
+    return lambda tensors: tensors.__delitem__(f"{_DOWN}.{name}")
+
+
+def _with(name: str, value: Any) -> Edit:
+    return lambda tensors: tensors.update({f"{_DOWN}.{name}": value})
+
+
+def _state(**values: Any) -> Edit:
+    def edit(tensors: Arrays) -> None:
+        fields = json.loads(tensors[_STATE].tobytes()) | values
+        tensors[_STATE] = np.frombuffer(json.dumps(fields).encode(), np.uint8)
+
+    return edit
+
+
+def _flip_table(tensors: Arrays) -> None:
+    tensors[f"{_DOWN}.weight.quant_map"] = -tensors[f"{_DOWN}.weight.quant_map"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "error", "reason"),
+    [
+        (_without("weight"), InvalidSourceError, r"missing .*down_proj\.weight"),
+        (_without("weight.absmax"), InvalidSourceError, r"missing .*weight\.absmax"),
+        (_without("weight.quant_map"), InvalidSourceError, r"missing .*quant_map"),
+        (_without("weight.nested_absmax"), InvalidSourceError, "missing .*nested_absmax"),
+        (lambda t: t.__delitem__(_STATE), InvalidSourceError, "missing .*bitsandbytes__nf4"),
+        (_with("weight", np.zeros((128, 104), np.uint8)), InvalidSourceError, "mis-shaped"),
+        (_with("weight", np.zeros((99, 1), np.uint8)), InvalidSourceError, r"mis-shaped .*\[99, 1"),
+        (_with("weight.absmax", np.ones(3, np.uint8)), InvalidSourceError, "mis-shaped .*absmax"),
+        (_flip_table, UnsupportedError, "quant_map is not the nf4 table"),
+        (
+            _state(shape=[208, 128]),
+            InvalidSourceError,
+            r"shape \[208, 128\], but the linear is nf4",
+        ),
+        (_state(quant_type="fp4"), InvalidSourceError, "says fp4 with the shape"),
+        (_state(blocksize=0), InvalidSourceError, "has the blocksize 0"),
+        (_state(blocksize=128), InvalidSourceError, "mis-shaped .*absmax"),
+        (_state(nested_offset=None), InvalidSourceError, "has the nested_offset None"),
+        (_state(nested_offset=float("nan")), InvalidSourceError, "has the nested_offset nan"),
+        (_state(nested_blocksize="256"), InvalidSourceError, "has the nested_blocksize 256"),
+        (lambda t: t.update({_STATE: np.zeros(9, np.uint8)}), InvalidSourceError, "is not JSON"),
+    ],
+)
+def test_damaged_tensors(edit: Edit, error: type[AppError], reason: str, tmp_path: Path) -> None:
+    folder = edit_tensors(copy_fixture("bitsandbytes", "nf4_double", tmp_path / "bnb"), edit)
+    with pytest.raises(error, match=reason):
+        open_source(folder)
+
+
+@pytest.mark.parametrize(
+    ("case", "array"),
+    [
+        ("nf4", "weight.absmax"),
+        ("nf4_double", "weight.nested_absmax"),
+        ("nf4_double", "weight.nested_quant_map"),
+        ("int8", "SCB"),
+    ],
+)
+def test_scales_that_are_not_finite(case: str, array: str, tmp_path: Path) -> None:
+    def damage(tensors: Arrays) -> None:
+        tensors[f"{_DOWN}.{array}"][1] = np.nan
+
+    folder = edit_tensors(copy_fixture("bitsandbytes", case, tmp_path / "bnb"), damage)
+    with pytest.raises(InvalidSourceError, match=f"{array} is damaged"):
+        convert(folder, tmp_path / "out")
+
+
+def test_a_zero_scale_means_zeros(tmp_path: Path) -> None:
+    def change(tensors: Arrays) -> None:
+        tensors[f"{_DOWN}.weight.absmax"][:] = 0
+
+    folder = edit_tensors(copy_fixture("bitsandbytes", "nf4", tmp_path / "bnb"), change)
+    assert not quantized_linears(open_source(folder))[_DOWN].load_dense().any()
+    convert(folder, tmp_path / "out")
+
+
+def test_only_the_row_format_of_int8(tmp_path: Path) -> None:
+    edit = _with("weight_format", np.array(2, np.uint8))
+    folder = edit_tensors(copy_fixture("bitsandbytes", "int8", tmp_path / "bnb"), edit)
+    with pytest.raises(UnsupportedError, match=r"weight_format: only the row format"):
+        open_source(folder)
+
+
+def test_a_declaration_without_such_tensors_and_the_reverse(tmp_path: Path) -> None:
+    folder = copy_fixture("bitsandbytes", "nf4", tmp_path / "bnb")
+    edit_config(folder, lambda config: config.pop("quantization_config"))
+    with pytest.raises(InvalidSourceError, match=r"no configuration says .* \.quant_state"):
+        open_source(folder)
+    edit_config(folder, lambda config: config.update(quantization_config={"quant_method": "hqq"}))
+    with pytest.raises(InvalidSourceError, match=r"says hqq, but the tensors are \.quant_state"):
+        open_source(folder)

@@ -1,0 +1,102 @@
+"""Quantized folders as tests open them: committed fixtures, and damaged copies of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import load_file, save_file
+
+from app.checkpoint.layout import check_linear
+from app.checkpoint.reference_quant import dequantize
+from app.converter.sources.base import Source, SourceLinear
+from app.converter.sources.detect import open_source
+
+Arrays = dict[str, npt.NDArray[Any]]
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def copy_fixture(format_name: str, case: str, target: Path) -> Path:
+    """A fixture as a folder of its own, with a tokenizer file."""
+    shutil.copytree(FIXTURES / format_name / case, target)
+    (target / "tokenizer.json").write_text("{}", encoding="utf-8")
+    return target
+
+
+def edit_tensors(folder: Path, edit: Callable[[Arrays], None]) -> Path:
+    """Changes the folder's only weight file in place."""
+    tensors = load_file(folder / "model.safetensors")
+    edit(tensors)
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+def edit_config(folder: Path, edit: Callable[[dict[str, Any]], None]) -> Path:
+    """Changes config.json in place."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    edit(config)
+    path.write_text(json.dumps(config), encoding="utf-8")
+    return folder
+
+
+def open_fixture(format_name: str, case: str, tmp_path: Path) -> Source:
+    """A fixture as a source."""
+    return open_source(copy_fixture(format_name, case, tmp_path / case))
+
+
+def expected_hashes(format_name: str, case: str) -> dict[str, str]:
+    """By linear, the hash of what the format's own library decodes (tests/fixtures/make_*.py)."""
+    path = FIXTURES / format_name / case / "expected.json"
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def quantized_linears(source: Source) -> dict[str, SourceLinear]:
+    """By their stem in the folder."""
+    found = (linear for part in source.parts() for linear in part.linears if linear.is_quantized)
+    return {linear.source_name.rsplit(".", 1)[0]: linear for linear in found}
+
+
+def fingerprint(weight: npt.NDArray[np.float32]) -> str:
+    """As in expected.json: of the float32 bytes, minus zero counting as zero."""
+    return hashlib.sha256((weight.astype("<f4") + np.float32(0)).tobytes()).hexdigest()
+
+
+def check_decoding(source: Source, expected: dict[str, str]) -> None:
+    """Every linear decodes to the hash, by `load_dense` and by blocks, and is listed whole."""
+    linears = quantized_linears(source)
+    assert linears.keys() == expected.keys()
+    for stem, linear in linears.items():
+        weight = linear.load_dense()
+        assert weight.dtype == np.float32
+        assert weight.shape == linear.shape
+        assert fingerprint(weight) == expected[stem], stem
+        assert not np.signbit(weight[weight == 0]).any(), stem
+
+
+def check_native(linear: SourceLinear) -> None:
+    """`load_native` fits the native format and decodes to the very bits of `load_dense`."""
+    native = linear.load_native()
+    assert native.quant is not None
+    assert linear.native is not None
+    check_linear(linear.name, native)
+    assert native.quant.bits == linear.native.bits
+    found, wanted = dequantize(native), linear.load_dense()
+    np.testing.assert_array_equal(found.view(np.uint32), wanted.view(np.uint32), linear.name)
+
+
+def iter_faults(folder: Path) -> Iterator[SourceLinear]:
+    """Opens a folder and reads every linear both ways, as a conversion would."""
+    source = open_source(folder)
+    for part in source.parts():
+        for linear in part.linears:
+            linear.load_dense()
+            if linear.native is not None:
+                linear.load_native()
+            yield linear
