@@ -79,7 +79,7 @@ def main(names: list[str]) -> int:
 
 
 def _describe_disturbance() -> str:
-    """Names other work on the machine, which makes every figure too slow; empty when there is none."""
+    """Names other work on the machine, which makes figures too slow; empty when there is none."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load < _QUIET_LOAD:
         return ""
