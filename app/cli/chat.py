@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _answer_once(host: EngineHost, args: argparse.Namespace, model: LoadedModel) -> None:
     handle = host.submit(_create_request(args, [], args.prompt))
-    completion = handle.result() if args.json else _Reply(handle).play()
+    completion = handle.result() if args.json else Reply(handle).play()
     if args.json:
         print_json(_to_document(completion, model))
 
@@ -71,7 +71,7 @@ def _converse(host: EngineHost, args: argparse.Namespace) -> None:
     history: list[Message] = []
     while text := _read_line():
         handle = host.submit(_create_request(args, history, text))
-        completion = _Reply(handle).play_until_stopped()
+        completion = Reply(handle).play_until_stopped()
         if not args.raw:
             history += [Message("user", text), Message("assistant", completion.text)]
 
@@ -94,7 +94,7 @@ def _create_request(args: argparse.Namespace, history: list[Message], text: str)
     return Request(messages=(*system, *history, Message("user", text)), sampling=sampling)
 
 
-class _Reply:
+class Reply:
     """Prints a reply as it comes, and keeps it."""
 
     def __init__(self, handle: RequestHandle) -> None:
