@@ -71,7 +71,7 @@ _DENSE = DenseFormat()
 def _create_folder(name: str, config: dict[str, Any], tensors: dict[str, StoredArray]) -> Folder:
     spec = create_spec(config)
     shapes = dict(iter_linears(spec))
-    stems = {canonical: _hf_stem(canonical) for canonical in shapes}
+    stems = {canonical: hf_stem(canonical) for canonical in shapes}
     return Folder(name, config, spec, tensors, stems, shapes)
 
 
@@ -114,7 +114,7 @@ def _create_parts(folder: Folder, quantized: LinearFormat | None) -> tuple[Sourc
     linears = [linear for linear in opened if linear is not None]
     vectors = []
     for canonical, shape in iter_vectors(folder.spec):
-        vector = claims.take(f"{_hf_stem(canonical)}.weight", shape)
+        vector = claims.take(f"{hf_stem(canonical)}.weight", shape)
         if vector:
             vectors.append(create_vector(canonical, vector))
     claims.check(
@@ -145,5 +145,6 @@ def _ignored(folder: Folder, quantized: LinearFormat | None) -> set[str]:
     return names | set(quantized.ignored(folder.tensors) if quantized else ())
 
 
-def _hf_stem(canonical: str) -> str:
+def hf_stem(canonical: str) -> str:
+    """Hugging Face's name of a tensor, without `.weight`: `model.layers.0.self_attn.q_proj`."""
     return canonical if canonical == "lm_head" else f"model.{canonical}"
