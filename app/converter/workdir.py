@@ -109,6 +109,8 @@ class WorkDir:
                 f"{self.path.name} belongs to another source or other options; "
                 "repeat it without --resume to start again."
             )
+        # A run that was killed while it removed its working folder leaves job.json alone.
+        (self.path / _PARTS).mkdir(exist_ok=True)
         parts = {}
         for path in sorted((self.path / _PARTS).glob("*.json")):
             values = _read_json(path)
