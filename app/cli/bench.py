@@ -14,9 +14,10 @@ from app.cli.options import (
     add_model_argument,
     positive_int,
 )
-from app.cli.output import format_bytes, print_json, print_pairs
+from app.cli.output import print_json, print_pairs
 from app.cli.progress import ProgressBar
 from app.core.memory import peak_rss_bytes
+from app.core.units import format_bytes
 from app.engine.bench import measure_copy_bandwidth, measure_speed
 from app.engine.loader import LoadedEngine, load_engine
 

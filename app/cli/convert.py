@@ -9,10 +9,11 @@ from pathlib import Path
 from app.cli.conversion import convert_with_progress
 from app.cli.models import resolve_source
 from app.cli.options import Subparsers, add_command, byte_count, natural_int
-from app.cli.output import format_bytes, print_json, print_note, print_pairs, print_table
+from app.cli.output import print_json, print_note, print_pairs, print_table
 from app.converter.grids import GROUP_SIZES, Grid
 from app.converter.sources.detect import FORMATS
 from app.core.events import ConversionReport, GridEvaluation
+from app.core.units import format_bytes
 
 
 def add_parsers(subparsers: Subparsers) -> None:

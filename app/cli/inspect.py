@@ -11,11 +11,12 @@ from typing import Any
 from app.checkpoint.reader import Checkpoint
 from app.cli.models import resolve_source
 from app.cli.options import Subparsers, add_command
-from app.cli.output import format_bytes, print_json, print_pairs, print_table
+from app.cli.output import print_json, print_pairs, print_table
 from app.converter.plan import plan_conversion
 from app.converter.sources.detect import open_source
 from app.core.errors import AppError
 from app.core.paths import library_dir
+from app.core.units import format_bytes
 from app.engine.memory_plan import FitRow, available_memory_bytes, fit_table
 from app.hub.library import resolve
 from app.spec.model_spec import ModelSpec

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from app.cli.options import Subparsers, add_command
-from app.cli.output import format_bytes, print_json, print_note, print_table
+from app.cli.output import print_json, print_note, print_table
 from app.core.paths import library_dir
+from app.core.units import format_bytes
 from app.hub.library import LibraryEntry, list_entries, remove
 
 

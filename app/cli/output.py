@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
 
 def print_json(document: object) -> None:
     """The one JSON document of a command with --json."""
@@ -36,16 +34,6 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         print(
             "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         )
-
-
-def format_bytes(num_bytes: float) -> str:
-    """For people: `93.5 MiB`."""
-    value, unit = float(num_bytes), _UNITS[0]
-    for unit in _UNITS:
-        if value < 1024 or unit == _UNITS[-1]:
-            break
-        value /= 1024
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
 def use_utf8() -> None:

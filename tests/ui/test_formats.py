@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from app.core.units import format_bytes
 from app.ui.formats import (
     estimate_remaining_s,
-    format_bytes,
     format_duration,
     format_error,
     format_moment,

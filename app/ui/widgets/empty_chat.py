@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.ui.formats import format_bytes
+from app.core.units import format_bytes
 from app.ui.icons import IconLabel
 from app.ui.theme import set_role, ui_font
 

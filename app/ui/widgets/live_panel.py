@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.core.events import MemorySampled
-from app.ui.formats import format_bytes
+from app.core.units import format_bytes
 from app.ui.theme import current_tokens, set_role, ui_font
 
 if TYPE_CHECKING:

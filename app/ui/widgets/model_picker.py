@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.controllers.chat import ChatState
 from app.core.events import LoadedModel
-from app.ui.formats import format_bytes
+from app.core.units import format_bytes
 from app.ui.icons import create_icon
 
 if TYPE_CHECKING:

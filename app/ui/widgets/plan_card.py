@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from app.core.events import ConversionPlan
-from app.ui.formats import format_bytes, format_count
+from app.core.units import format_bytes
+from app.ui.formats import format_count
 from app.ui.item_models.row_model import Column
 from app.ui.path_labels import path_help, path_label
 from app.ui.widgets.card import Card

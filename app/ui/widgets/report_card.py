@@ -7,7 +7,8 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.core.events import ConversionReport
-from app.ui.formats import format_bytes, format_count, format_duration, format_error
+from app.core.units import format_bytes
+from app.ui.formats import format_count, format_duration, format_error
 from app.ui.item_models.row_model import Column
 from app.ui.path_labels import path_label
 from app.ui.theme import set_role, ui_font

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app.controllers.conversion import ConversionJob
 from app.core.events import ConversionPlan
-from app.ui.formats import format_bytes, format_parameters
+from app.core.units import format_bytes
+from app.ui.formats import format_parameters
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout, create_chip
 
