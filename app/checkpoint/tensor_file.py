@@ -176,6 +176,11 @@ class TensorFile:
             raise CheckpointError(f"{path.name} cannot be opened.", detail=str(error)) from error
         try:
             self.entries = _decode_header(self._map)
+        except _UnknownTypeError as error:
+            self._map.close()
+            raise CheckpointError(
+                f"{path.name} holds tensors of the type {error}, which is not supported."
+            ) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             self._map.close()
             raise CheckpointError(
@@ -206,10 +211,16 @@ def _decode_header(data: mmap.mmap) -> dict[str, TensorEntry]:
     return entries
 
 
+class _UnknownTypeError(Exception):
+    """A dtype that the format has and this program does not: float8_e4m3fnuz, four bits."""
+
+
 def _decode_entry(fields: dict[str, Any], data_start: int) -> TensorEntry:
     shape = tuple(fields["shape"])
     begin, end = fields["data_offsets"]
-    dtype = _DTYPES[fields["dtype"]]
+    dtype = _DTYPES.get(fields["dtype"])
+    if dtype is None:
+        raise _UnknownTypeError(fields["dtype"])
     if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
         raise ValueError("sizes must be whole numbers")
     if end - begin != math.prod(shape) * dtype.itemsize:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +20,7 @@ from app.converter.sources.linear_format import LinearPlace
 from app.core.errors import InvalidSourceError
 
 Floats = npt.NDArray[np.float32]
+_EXPONENTS = (np.dtype(np.uint8), np.dtype(ml_dtypes.float8_e8m0fnu))
 Blocks = Callable[[], Iterator[tuple[slice, Floats]]]
 
 
@@ -60,6 +62,8 @@ def load_exponents(stored: StoredArray) -> Floats:
 
     OCP Microscaling Formats v1.0, 5.4.1: eight exponent bits, no sign, no infinity.
     """
+    if stored.dtype not in _EXPONENTS:
+        raise InvalidSourceError(f"{stored.name} is {stored.dtype}, which scales never are.")
     codes = stored.load().view(np.uint8)
     if (codes == 255).any():
         raise InvalidSourceError(f"{stored.name} is damaged: it holds a scale that is NaN.")
