@@ -35,4 +35,4 @@ class StridedRows(FileRows):
                 f"{self.path.name}: cannot be read, or became shorter.", detail=repr(error)
             ) from error
         view = np.lib.stride_tricks.as_strided(data, shape, strides, writeable=False)
-        return np.array(view, np.uint8, subok=False).reshape(count, self.row_bytes)
+        return np.array(view, np.uint8, order="C", subok=False).reshape(count, self.row_bytes)
