@@ -1,9 +1,9 @@
 """The executor for machines without a card: native SIMD kernels, one call a step.
 
-Weights stay quantized. Activations are float32, or int8 with one step per 32 columns on request: about
-1.5 times as fast, but a reply may then differ from the reference's. The KV cache is float16 (float32 on
-request, for comparisons) in pages of 256 positions, allocated when a sequence first reaches them and
-kept until `close`.
+Weights stay quantized. Activations are float32, or int8 with one step per 32 columns on request:
+about 1.5 times as fast, but a reply may then differ from the reference's. The KV cache is float16
+(float32 on request, for comparisons) in pages of 256 positions, allocated when a sequence first
+reaches them and kept until `close`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ F32x16 gemv_int8_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) 
             affine = Affine(group_scale(w, tile, group++));
             next_group_at += w.group_columns;
         }
-        const F32x16 dot = int8_dot<C, 0, 8>(tile + c / 32 * step_bytes(C), in.codes + c);
+        const uint8_t* step = tile + c / 32 * step_bytes(C);
+        prefetch_codes<C>(step);
+        const F32x16 dot = int8_dot<C, 0, 8>(step, in.codes + c);
         total = affine.add_to(total, dot, in.steps[c / 32], in.sums32[c / 32]);
     }
     return total;
@@ -47,6 +49,7 @@ F32x16 gemv_int8_tile_by16(const Tiles& w, const uint8_t* tile, const di::Input&
     F32x16 total = zero_f32();
     for (int c = 0; c < w.padded_in; c += 32) {
         const uint8_t* step = tile + c / 32 * step_bytes(C);
+        prefetch_codes<C>(step);
         const Affine low(group_scale(w, tile, c / 16)), high(group_scale(w, tile, c / 16 + 1));
         total = low.add_to(total, int8_dot<C, 0, 4>(step, in.codes + c), in.steps[c / 32], in.sums16[c / 16]);
         total = high.add_to(total, int8_dot<C, 4, 8>(step, in.codes + c), in.steps[c / 32], in.sums16[c / 16 + 1]);

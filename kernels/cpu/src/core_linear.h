@@ -25,10 +25,31 @@ inline void dot_quads(const uint8_t* step, const float* x, Sums& sums) {
     }
 }
 
+// The same for int4, two quads (eight columns) at a time: column j is nibble 2j, column 4 + j nibble 2j + 1.
+template <int PAIR, int END>
+inline void dot_pairs(const uint8_t* step, const float* x, Sums& sums) {
+    if constexpr (PAIR < END) {
+        const Quad q = load_quad(step + 64 * PAIR);
+        sums.a = fma(nibble<0>(q), broadcast(x[8 * PAIR]), sums.a);
+        sums.b = fma(nibble<2>(q), broadcast(x[8 * PAIR + 1]), sums.b);
+        sums.c = fma(nibble<4>(q), broadcast(x[8 * PAIR + 2]), sums.c);
+        sums.d = fma(nibble<6>(q), broadcast(x[8 * PAIR + 3]), sums.d);
+        sums.a = fma(nibble<1>(q), broadcast(x[8 * PAIR + 4]), sums.a);
+        sums.b = fma(nibble<3>(q), broadcast(x[8 * PAIR + 5]), sums.b);
+        sums.c = fma(nibble<5>(q), broadcast(x[8 * PAIR + 6]), sums.c);
+        sums.d = fma(nibble<7>(q), broadcast(x[8 * PAIR + 7]), sums.d);
+        dot_pairs<PAIR + 1, END>(step, x, sums);
+    }
+}
+
 template <Codes C, int FIRST, int END>
 inline F32x16 codes_dot(const uint8_t* step, const float* x) {
     Sums sums;
-    dot_quads<C, FIRST, END>(step, x, sums);
+    if constexpr (C == Codes::kInt4) {
+        dot_pairs<FIRST / 2, END / 2>(step, x, sums);
+    } else {
+        dot_quads<C, FIRST, END>(step, x, sums);
+    }
     return sums.total();
 }
 
@@ -42,7 +63,9 @@ F32x16 gemv_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) {
             affine = Affine(group_scale(w, tile, group++));
             next_group_at += w.group_columns;
         }
-        const F32x16 dot = codes_dot<C, 0, 8>(tile + c / 32 * step_bytes(C), in.x + c);
+        const uint8_t* step = tile + c / 32 * step_bytes(C);
+        prefetch_codes<C>(step);
+        const F32x16 dot = codes_dot<C, 0, 8>(step, in.x + c);
         total = affine.add_to(total, dot, in.sums32[c / 32]);
     }
     return total;
@@ -53,6 +76,7 @@ F32x16 gemv_tile_by16(const Tiles& w, const uint8_t* tile, const di::Input& in) 
     F32x16 total = zero_f32();
     for (int c = 0; c < w.padded_in; c += 32) {
         const uint8_t* step = tile + c / 32 * step_bytes(C);
+        prefetch_codes<C>(step);
         const Affine low(group_scale(w, tile, c / 16)), high(group_scale(w, tile, c / 16 + 1));
         total = low.add_to(total, codes_dot<C, 0, 4>(step, in.x + c), in.sums16[c / 16]);
         total = high.add_to(total, codes_dot<C, 4, 8>(step, in.x + c), in.sums16[c / 16 + 1]);

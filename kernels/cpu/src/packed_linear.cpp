@@ -35,10 +35,6 @@ void* allocate_zeroed(size_t bytes) {
 
 namespace {
 
-size_t scale_bytes(ScaleType type) {
-    return type == ScaleType::kF16 ? 2 : type == ScaleType::kF32 ? 4 : 1;
-}
-
 bool is_two_level(ScaleType type) { return type == ScaleType::kTwoLevelU8 || type == ScaleType::kTwoLevelI8; }
 
 size_t source_row_bytes(const Tiles& w) {

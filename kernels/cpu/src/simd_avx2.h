@@ -19,6 +19,7 @@ inline F32x16 broadcast(float v) {
     const __m256 r = _mm256_set1_ps(v);
     return {r, r};
 }
+inline void prefetch(const uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 inline F32x16 zero_f32() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
 inline F32x16 load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
 inline void store(float* p, F32x16 v) {
@@ -113,6 +114,14 @@ template <int J>
 inline F32x16 column(Quad q) {
     if constexpr (J > 0) q = shift_right<8 * J>(q);
     if constexpr (J < 3) q = mask(q, 0xffu);
+    return {_mm256_cvtepi32_ps(q.lo), _mm256_cvtepi32_ps(q.hi)};
+}
+
+// Nibble N of every lane as a float.
+template <int N>
+inline F32x16 nibble(Quad q) {
+    if constexpr (N > 0) q = shift_right<4 * N>(q);
+    if constexpr (N < 7) q = mask(q, 0xfu);
     return {_mm256_cvtepi32_ps(q.lo), _mm256_cvtepi32_ps(q.hi)};
 }
 

@@ -16,6 +16,7 @@ struct Quad {
 };
 
 inline F32x16 broadcast(float v) { return {_mm512_set1_ps(v)}; }
+inline void prefetch(const uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 inline F32x16 zero_f32() { return {_mm512_setzero_ps()}; }
 inline F32x16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
 inline void store(float* p, F32x16 v) { _mm512_storeu_ps(p, v.v); }
@@ -69,6 +70,13 @@ inline F32x16 column(Quad q) {
     if constexpr (J > 0) q = shift_right<8 * J>(q);
     if constexpr (J < 3) q = mask(q, 0xffu);
     return {_mm512_cvtepi32_ps(q.v)};
+}
+
+// Nibble N of every lane as a float: the permutation looks at the low four bits of its indices alone.
+template <int N>
+inline F32x16 nibble(Quad q) {
+    const __m512 values = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return {_mm512_permutexvar_ps(N ? shift_right<4 * N>(q).v : q.v, values)};
 }
 
 template <bool WIDE>

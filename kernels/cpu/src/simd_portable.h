@@ -25,6 +25,7 @@ inline F32x16 broadcast(float v) {
     DI_EACH_LANE r.lane[i] = v;
     return r;
 }
+inline void prefetch(const uint8_t*) {}  // left to the machine
 inline F32x16 zero_f32() { return broadcast(0.0f); }
 inline F32x16 load(const float* p) {
     F32x16 r;
@@ -148,6 +149,14 @@ template <int J>
 inline F32x16 column(Quad q) {
     F32x16 r;
     DI_EACH_LANE r.lane[i] = static_cast<float>((q.lane[i] >> (8 * J)) & 0xffu);
+    return r;
+}
+
+// Nibble N of every lane as a float.
+template <int N>
+inline F32x16 nibble(Quad q) {
+    F32x16 r;
+    DI_EACH_LANE r.lane[i] = static_cast<float>((q.lane[i] >> (4 * N)) & 0xfu);
     return r;
 }
 

@@ -40,9 +40,10 @@ struct Tiles {
     const int32_t* perm = nullptr;   // [in_features] or null: stored column c reads input perm[c]
 };
 
-inline int32_t round_up(int32_t n, int32_t step) { return (n + step - 1) / step * step; }
+// Static: each object that is built with other flags keeps its own (see core.cpp).
+static inline int32_t round_up(int32_t n, int32_t step) { return (n + step - 1) / step * step; }
 
-inline size_t code_bytes_per_step(Codes codes) {  // of 32 columns x 16 rows
+static inline size_t code_bytes_per_step(Codes codes) {  // of 32 columns x 16 rows
     switch (codes) {
         case Codes::kF32: return 2048;
         case Codes::kF16:
@@ -54,6 +55,8 @@ inline size_t code_bytes_per_step(Codes codes) {  // of 32 columns x 16 rows
     return 0;
 }
 
-inline bool is_dense(Codes codes) { return codes == Codes::kF32 || codes == Codes::kF16 || codes == Codes::kBf16; }
+static constexpr size_t scale_bytes(ScaleType type) { return type == ScaleType::kF16 ? 2 : type == ScaleType::kF32 ? 4 : 1; }
+
+static inline bool is_dense(Codes codes) { return codes == Codes::kF32 || codes == Codes::kF16 || codes == Codes::kBf16; }
 
 }  // namespace di
