@@ -16,7 +16,7 @@ from app.core.jobs import CancelToken
 
 def convert_with_progress(*args: Any, **options: Any) -> ConversionReport:
     """`app.converter.pipeline.convert`, drawn on stderr; Ctrl+C cancels and leaves nothing."""
-    with ProgressBar("converting") as bar, _cancelled_by_interrupt() as cancel:
+    with ProgressBar("converting") as bar, cancelled_by_interrupt() as cancel:
 
         def show(event: Event) -> None:
             if isinstance(event, ConversionProgressed):
@@ -35,7 +35,7 @@ def _describe(event: ConversionProgressed) -> str:
 
 
 @contextmanager
-def _cancelled_by_interrupt() -> Iterator[CancelToken]:
+def cancelled_by_interrupt() -> Iterator[CancelToken]:
     """Turns the first Ctrl+C into a cancel; a second one is a KeyboardInterrupt again."""
     cancel = CancelToken()
 

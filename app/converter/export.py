@@ -1,0 +1,106 @@
+"""A native checkpoint becomes one that vLLM and its like load: compressed-tensors or GPTQ.
+
+Linears that stay quantized keep codes, scales and zero points: what the export decodes to is bit
+for bit what the native checkpoint decodes to. Written aside, then renamed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.checkpoint.reader import Checkpoint
+from app.converter.export_plan import ExportFormat, ExportPlan, plan_export
+from app.converter.export_writer import ExportWriter, Listener
+from app.converter.output_guard import check_free_space
+from app.core.errors import OutputExistsError, ResourceError, UsageError
+from app.core.jobs import CancelToken, cancellable_by
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What was written; `notes` say which quantized linears are dense now, and why."""
+
+    output: Path
+    format: str
+    architecture: str
+    num_quantized: int
+    num_dense: int
+    output_bytes: int
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def export(
+    model_dir: Path,
+    output: Path,
+    format: ExportFormat,
+    *,
+    listener: Listener = lambda done, total, part: None,
+    cancel: CancelToken | None = None,
+) -> ExportReport:
+    """Writes the native checkpoint `model_dir` to the new folder `output`.
+
+    The listener hears (parts done, parts, the part under way). Raises UsageError for an output that
+    is there already, UnsupportedError for a checkpoint of which the format holds no linear,
+    CheckpointError for a damaged one, JobCancelledError; then nothing is left behind.
+    """
+    started = time.monotonic()
+    _check_output(output, model_dir)
+    with Checkpoint.open(model_dir) as checkpoint, cancellable_by(cancel or CancelToken()):
+        plan = plan_export(checkpoint, format)
+        check_free_space(output, _planned_bytes(checkpoint, plan))
+        with _whole_or_nothing(output) as folder:
+            ExportWriter(checkpoint, plan, folder).write(listener)
+    return ExportReport(
+        output=output,
+        format=format.value,
+        architecture=checkpoint.manifest.architecture,
+        num_quantized=len(plan.grids),
+        num_dense=len(checkpoint.manifest.linears) - len(plan.grids),
+        output_bytes=sum(path.stat().st_size for path in output.iterdir()),
+        seconds=time.monotonic() - started,
+        notes=plan.notes,
+    )
+
+
+def _check_output(output: Path, model_dir: Path) -> None:
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise OutputExistsError(f"{output} exists already; choose a new folder.")
+    if output.resolve() in model_dir.resolve().parents:
+        raise UsageError(f"{output} contains the model.")
+
+
+@contextmanager
+def _whole_or_nothing(output: Path) -> Iterator[Path]:
+    """A folder beside `output`, which takes its name when all went well and goes otherwise."""
+    folder = output.with_name(output.name + ".partial")
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError as error:
+        raise UsageError(f"{folder} is in the way.") from error
+    try:
+        yield folder
+        if output.exists():
+            output.rmdir()  # it is empty
+        folder.rename(output)
+    except OSError as error:
+        raise ResourceError(
+            f"{output.name} could not be written: {error.strerror or error}.", detail=repr(error)
+        ) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _planned_bytes(checkpoint: Checkpoint, plan: ExportPlan) -> int:
+    """The native size, and what linears gain that become dense."""
+    gained = sum(
+        record.shape[0] * record.shape[1] * plan.dtype.itemsize
+        for name, record in checkpoint.manifest.linears.items()
+        if record.quant is not None and name not in plan.grids
+    )
+    return checkpoint.total_bytes + gained
