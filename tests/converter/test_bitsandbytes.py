@@ -124,6 +124,7 @@ def _flip_table(tensors: Arrays) -> None:
             r"shape \[208, 128\], but the linear is nf4",
         ),
         (_state(quant_type="fp4"), InvalidSourceError, "says fp4 with the shape"),
+        (_state(blocksize=1 << 40), InvalidSourceError, "has the blocksize 1099511627776"),
         (_state(blocksize=0), InvalidSourceError, "has the blocksize 0"),
         (_state(blocksize=128), InvalidSourceError, "mis-shaped .*absmax"),
         (_state(nested_offset=None), InvalidSourceError, "has the nested_offset None"),
@@ -170,6 +171,13 @@ def test_only_the_row_format_of_int8(tmp_path: Path) -> None:
     folder = edit_tensors(copy_fixture("bitsandbytes", "int8", tmp_path / "bnb"), edit)
     with pytest.raises(UnsupportedError, match=r"weight_format: only the row format"):
         open_source(folder)
+
+
+def test_the_flags_are_not_evidence(tmp_path: Path) -> None:
+    folder = copy_fixture("bitsandbytes", "nf4", tmp_path / "bnb")
+    flags = {"quant_method": "bitsandbytes", "load_in_8bit": True, "load_in_4bit": False}
+    edit_config(folder, lambda config: config.update(quantization_config=flags))
+    check_decoding(open_source(folder), expected_hashes("bitsandbytes", "nf4"))
 
 
 def test_a_declaration_without_such_tensors_and_the_reverse(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def split_halves(codes: npt.NDArray[np.uint8], block: int) -> npt.NDArray[np.uin
 
 def test_mxfp4_is_what_gguf_decodes(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
-    codes, exponents = random_codes(40, 96, 1), rng.integers(0, 250, (40, 3), dtype=np.uint8)
+    codes, exponents = random_codes(40, 96, 1), rng.integers(0, 170, (40, 3), dtype=np.uint8)
     exponents[0, 0] = 0
     blocks = np.concatenate([exponents[:, :, None], split_halves(codes, 32)], -1)
     wanted = gguf.quants.dequantize(blocks.reshape(40, -1), gguf.GGMLQuantizationType.MXFP4)
@@ -128,8 +128,8 @@ def _nan_scale(tensors: Arrays) -> None:
         (_with("weight_scale", np.zeros((96, 2), np.float32)), "mis-shaped .*weight_scale"),
         (_with("weight_scale_2", np.ones(4, np.float32)), "mis-shaped .*weight_scale_2"),
         (_with("weight_scale_2", np.array(np.inf, np.float32)), "weight_scale_2 is damaged"),
-        (_with("weight_scale_2", np.array(3e38, np.float32)), "a scale is not finite"),
-        (_nan_scale, "a scale is not finite"),
+        (_with("weight_scale_2", np.array(3e38, np.float32)), "an absurdly large scale"),
+        (_nan_scale, "an absurdly large scale"),
     ],
 )
 def test_damaged_tensors(edit: Edit, reason: str, tmp_path: Path) -> None:

@@ -121,6 +121,15 @@ def test_scales_that_are_powers_of_two(tmp_path: Path) -> None:
     np.testing.assert_array_equal(linear.load_dense(), wanted)
 
 
+def test_blocks_larger_than_the_matrix(tmp_path: Path) -> None:
+    tensors = quantized_tensors(None, "weight_scale_inv", "matrix")
+    declared = {"quant_method": "fp8", "weight_block_size": [1 << 40, 1 << 40]}
+    folder = write_folder(tmp_path / "fp8", _MODEL, tensors, quantization_config=declared)
+    linear = quantized_linears(open_source(folder))[_UP]
+    wanted = library_decode(tensors[f"{_UP}.weight"], tensors[f"{_UP}.weight_scale_inv"], None)
+    np.testing.assert_array_equal(linear.load_dense(), wanted)
+
+
 def test_scales_of_activations_are_left_out_and_noted(tmp_path: Path) -> None:
     tensors = quantized_tensors(None, "weight_scale", "scalar")
     one = np.ones((), np.float32)
@@ -187,6 +196,7 @@ def test_damaged_tensors(edit: Edit, error: type[AppError], reason: str, tmp_pat
     [
         ({"weight_block_size": [64]}, InvalidSourceError, r"weight_block_size is \[64\]"),
         ({"weight_block_size": [64, 0]}, InvalidSourceError, r"weight_block_size is \[64, 0\]"),
+        ({"weight_block_size": [1 << 40, 1 << 40]}, InvalidSourceError, "mis-shaped"),
         ({"weight_block_size": [128, 128]}, InvalidSourceError, "mis-shaped"),
         ({"weight_block_size": None}, InvalidSourceError, "mis-shaped"),
         ({"weight_scale_semantics": "inverse"}, UnsupportedError, "inverse scales"),

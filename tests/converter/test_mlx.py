@@ -128,7 +128,9 @@ def test_damaged_tensors(edit: Callable[[Arrays], None], reason: str, tmp_path: 
         open_source(folder)
 
 
-@pytest.mark.parametrize(("array", "value"), [("scales", np.nan), ("biases", -np.inf)])
+@pytest.mark.parametrize(
+    ("array", "value"), [("scales", np.nan), ("biases", -np.inf), ("scales", 1e38)]
+)
 def test_scales_that_are_not_finite_are_refused(array: str, value: float, tmp_path: Path) -> None:
     def damage(tensors: Arrays) -> None:
         tensors[f"{_DOWN}.{array}"][3, 1] = value

@@ -31,6 +31,7 @@ from app.core.errors import InvalidSourceError, UnsupportedError
 
 _STATE = "weight.quant_state.bitsandbytes__"
 _TYPES = ("nf4", "fp4")
+_BLOCK_SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 _INT8_STEP = np.float32(1 / 127)
 _ROW_FORMAT = 0
 # The QLoRA paper's NormalFloat values, and bitsandbytes' fp4: sign, two exponent bits, one of
@@ -173,9 +174,10 @@ class _QuantState:
                 f"{stored.name} says {found[0]} with the shape {found[1]}, "
                 f"but the linear is {kind} with the shape {list(shape)}."
             )
-        self.block_size = _positive(fields, "blocksize", stored)
+        self.block_size = _block_size(fields, "blocksize", stored)
         self.is_nested = fields.get("nested_blocksize") is not None
-        self.nested_block_size = _positive(fields, "nested_blocksize", stored, self.is_nested)
+        nested = _block_size(fields, "nested_blocksize", stored) if self.is_nested else 1
+        self.nested_block_size = nested
         offset = fields.get("nested_offset") if self.is_nested else 0.0
         if not isinstance(offset, int | float) or not np.isfinite(offset):
             raise InvalidSourceError(f"{stored.name} has the nested_offset {offset}.")
@@ -192,13 +194,11 @@ def _parse_state(stored: StoredArray) -> Mapping[str, Any]:
     return fields
 
 
-def _positive(
-    fields: Mapping[str, Any], key: str, stored: StoredArray, is_needed: bool = True
-) -> int:
-    value = fields.get(key) if is_needed else 1
-    if not isinstance(value, int) or value < 1:
+def _block_size(fields: Mapping[str, Any], key: str, stored: StoredArray) -> int:
+    value = fields.get(key)
+    if value not in _BLOCK_SIZES:
         raise InvalidSourceError(f"{stored.name} has the {key} {value}.")
-    return value
+    return int(value)
 
 
 def _take_nested(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +26,9 @@ def padded_width(count: int, bits: int) -> int:
 
 def unpack_dense(words: Words, bits: int, count: int) -> Codes:
     """Codes uint8 [rows, count]: code k is bits [k * bits, (k + 1) * bits) of its row."""
+    if 8 % bits == 0:
+        packed = np.ascontiguousarray(words).view(np.uint8)
+        return np.take(_byte_table(bits), packed).view(np.uint8)[:, :count]
     rows = words.shape[0]
     units = -(-count // _UNIT)
     missing = units * bits - words.shape[1]
@@ -49,6 +55,14 @@ def unpack_padded(words: Words, bits: int, count: int) -> Codes:
 def nibble_floats(packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """float32 [rows, 2 * bytes]: both nibbles of each byte, the low one first, in one lookup."""
     return np.take(_NIBBLES, packed).view(np.float32)
+
+
+@cache
+def _byte_table(bits: int) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """All codes of every byte as one item: a lookup replaces a shift and a store for each."""
+    shifts = np.arange(0, 8, bits)
+    codes = ((_BYTES[:, None] >> shifts) & ((1 << bits) - 1)).astype(np.uint8)
+    return codes.view(f"u{8 // bits}")[:, 0]
 
 
 _BYTES = np.arange(256)

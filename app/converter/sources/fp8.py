@@ -108,7 +108,9 @@ def take_fp8(
         raise UnsupportedError(
             f"{weight.path.name}: {weight.name} is {weight.dtype}; of FP8, float8_e4m3fn is read."
         )
-    return open_fp8(place, "FP8", Fp8Arrays(weight, scales, block or _block_of(place, scales)))
+    rows, columns = block or _block_of(place, scales)
+    whole = (min(rows, place.shape[0]), min(columns, place.shape[1]))
+    return open_fp8(place, "FP8", Fp8Arrays(weight, scales, whole))
 
 
 def open_fp8(place: LinearPlace, source_type: str, arrays: Fp8Arrays) -> SourceLinear:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -265,12 +266,24 @@ def _load_native(quant: QuantScheme, arrays: _Arrays) -> Linear:
 
 def _iter_dense(arrays: _Arrays) -> Iterator[tuple[slice, Floats]]:
     (num_rows, columns), settings = arrays.shape, arrays.settings
-    codes, count = _unpack(arrays).reshape(-1), num_rows * columns // settings.group_size
+    codes = _unpack(arrays)
     scales, zeros = load_scales(arrays.scale).reshape(-1), load_scales(arrays.zero).reshape(-1)
-    step = rows_per_block(columns)
+    # So many rows at once that along axis 1 no group crosses the end of a block.
+    unit = settings.group_size // gcd(columns, settings.group_size)
+    step = -(-rows_per_block(columns) // unit) * unit
     for start in range(0, num_rows, step):
         rows = slice(start, min(start + step, num_rows))
-        element = np.arange(rows.start * columns, rows.stop * columns)
-        group = element // settings.group_size if settings.axis == 1 else element % count
-        values = (codes[element] - zeros[group]) * scales[group]
+        groups = _groups_of(rows, arrays)
+        values = codes[rows].astype(np.float32).reshape(groups.size, -1)
+        values -= zeros[groups][:, None]
+        values *= scales[groups][:, None]
         yield rows, values.reshape(-1, columns)
+
+
+def _groups_of(rows: slice, arrays: _Arrays) -> npt.NDArray[np.intp]:
+    """The group of every run of neighbours that share one: whole groups, or (axis 0) elements."""
+    columns, group_size = arrays.shape[1], arrays.settings.group_size
+    first, last = rows.start * columns, rows.stop * columns
+    if arrays.settings.axis == 1:
+        return np.arange(first // group_size, last // group_size)
+    return np.arange(first, last) % (arrays.shape[0] * columns // group_size)

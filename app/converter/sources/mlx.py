@@ -144,8 +144,10 @@ def _iter_affine(
     s, b = load_scales(scales)[:, :, None], load_scales(biases)[:, :, None]
     for rows, words in weight.rows.iter_blocks(rows_per_block(shape[1])):
         codes = unpack_dense(words.view(np.uint32), bits, shape[1])
-        codes = codes.reshape(len(words), s.shape[1], -1)
-        yield rows, (codes.astype(np.float32) * s[rows] + b[rows]).reshape(len(words), -1)
+        values = codes.astype(np.float32).reshape(len(words), s.shape[1], -1)
+        values *= s[rows]
+        values += b[rows]
+        yield rows, values.reshape(len(words), -1)
 
 
 def _open_float(

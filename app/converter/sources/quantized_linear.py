@@ -20,6 +20,7 @@ from app.converter.sources.linear_format import LinearPlace
 from app.core.errors import InvalidSourceError
 
 Floats = npt.NDArray[np.float32]
+_LIMIT = 1e15  # squares summed over a row still fit float32
 _EXPONENTS = (np.dtype(np.uint8), np.dtype(ml_dtypes.float8_e8m0fnu))
 Blocks = Callable[[], Iterator[tuple[slice, Floats]]]
 
@@ -53,8 +54,16 @@ def create_quantized_linear(
 
 
 def load_scales(stored: StoredArray) -> Floats:
-    """Float scales as float32 in their own shape; refused unless they are floats and finite."""
-    return load_floats(stored).astype(np.float32).reshape(stored.shape)
+    """Float scales as float32 in their own shape; refused unless finite and of sane size."""
+    scales = load_floats(stored).astype(np.float32).reshape(stored.shape)
+    check_size(scales, stored)
+    return scales
+
+
+def check_size(scales: Floats, stored: StoredArray) -> None:
+    """InvalidSourceError for scales that no trained weight has: products stay finite."""
+    if not (np.abs(scales) <= _LIMIT).all():  # so written, NaN fails too
+        raise InvalidSourceError(f"{stored.name} is damaged: it holds an absurdly large scale.")
 
 
 def load_exponents(stored: StoredArray) -> Floats:
@@ -67,7 +76,9 @@ def load_exponents(stored: StoredArray) -> Floats:
     codes = stored.load().view(np.uint8)
     if (codes == 255).any():
         raise InvalidSourceError(f"{stored.name} is damaged: it holds a scale that is NaN.")
-    return np.ldexp(np.float32(1), codes.astype(np.int32) - 127).astype(np.float32)
+    scales: Floats = np.ldexp(np.float32(1), codes.astype(np.int32) - 127).astype(np.float32)
+    check_size(scales, stored)
+    return scales
 
 
 def narrow_scales(linear: Linear) -> Linear:
