@@ -52,9 +52,11 @@ def divide_columns(linear: SourceLinear, stored: StoredArray) -> SourceLinear:
         raise InvalidSourceError(f"{stored.path.name}: {stored.name} holds a zero.")
     if (scales == 1).all():
         return linear
+    short = stored.name.rpartition(".mlp.")[2]
     return replace(
         linear,
-        source_type=f"{linear.source_type} with {stored.name.rpartition('.mlp.')[2]}",
+        # A dense one is named for what it is now: float32.
+        source_type=f"{linear.source_type} {short}" if linear.is_quantized else "F32",
         native=None,
         load_raw=None,
         load_dense=partial(_load_divided, linear, scales),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from app.checkpoint.layout import I8, I32
+from app.checkpoint.layout import FLOATS, I8, I32
 from app.converter.sources.bitstream import dense_width, padded_width
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.compressed_tensors_config import WeightScheme
@@ -53,7 +53,7 @@ class IntegerClaims:
         else:
             weight = self._take("weight_packed", (rows, _width(columns, bits, storage)), I32)
             self._check_shape()
-        scales = self._take("weight_scale", self._shape_of_scales("weight_scale"))
+        scales = self._take("weight_scale", self._shape_of_scales("weight_scale"), *FLOATS)
         zeros, order = self._take_zeros(storage), self._take_order()
         if weight is None or scales is None:
             return None
