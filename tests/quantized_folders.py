@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,12 @@ from safetensors.numpy import load_file, save_file
 
 from app.checkpoint.layout import check_linear
 from app.checkpoint.reference_quant import dequantize
+from app.checkpoint.tensor_file import TensorFile
 from app.converter.sources.base import Source, SourceLinear
+from app.converter.sources.claims import TensorClaims
 from app.converter.sources.detect import open_source
+from app.converter.sources.hf_folder import StoredArray
+from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
 
 Arrays = dict[str, npt.NDArray[Any]]
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -91,12 +96,23 @@ def check_native(linear: SourceLinear) -> None:
     np.testing.assert_array_equal(found.view(np.uint32), wanted.view(np.uint32), linear.name)
 
 
-def iter_faults(folder: Path) -> Iterator[SourceLinear]:
-    """Opens a folder and reads every linear both ways, as a conversion would."""
-    source = open_source(folder)
-    for part in source.parts():
-        for linear in part.linears:
-            linear.load_dense()
-            if linear.native is not None:
-                linear.load_native()
-            yield linear
+def open_single(
+    create: Callable[[Declaration, Folder], LinearFormat],
+    declared: dict[str, Any],
+    arrays: Arrays,
+    shape: tuple[int, int],
+    path: Path,
+) -> SourceLinear:
+    """One linear of any shape, of arrays named by what follows its stem, written to `path`."""
+    tensors = {f"x.{name}": array for name, array in arrays.items()}
+    save_file(tensors, path)
+    file = TensorFile(path)
+    stored = {n: StoredArray(n, path, e.dtype, e.shape, e.offset) for n, e in file.entries.items()}
+    file.close()
+    folder = SimpleNamespace(name="x", tensors=stored)
+    linear_format = create(Declaration("x", declared, "config.json"), folder)
+    claims = TensorClaims(stored)
+    linear = linear_format.open_linear(LinearPlace("layers.0.x", "x", shape), claims)
+    claims.check(ignored=linear_format.ignored(stored), architecture="one linear", file="x")
+    assert linear is not None
+    return linear

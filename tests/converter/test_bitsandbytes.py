@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.checkpoint.reference_quant import dequantize
 from app.checkpoint.schemes import TensorPath
 from app.converter.pipeline import convert
+from app.converter.sources.bitsandbytes import BitsAndBytesFormat
+from app.converter.sources.bitsandbytes_blocks import TABLES
 from app.converter.sources.detect import open_source
 from app.core.errors import AppError, InvalidSourceError, UnsupportedError
 from tests.quantized_folders import (
@@ -23,6 +28,7 @@ from tests.quantized_folders import (
     edit_tensors,
     expected_hashes,
     open_fixture,
+    open_single,
     quantized_linears,
 )
 
@@ -61,29 +67,49 @@ def test_int8_keeps_its_codes_and_differs_in_the_last_bit(tmp_path: Path) -> Non
         np.testing.assert_allclose(dequantize(native), linear.load_dense(), rtol=2e-7)
 
 
-def test_odd_columns_and_rows_that_end_within_a_byte(tmp_path: Path) -> None:
-    """Written from the formula: element k has the high nibble of byte k // 2 when k is even."""
-    rng = np.random.default_rng(3)
-    shape = (128, 208)
-    codes = rng.integers(0, 16, shape).astype(np.uint8)
-    absmax = rng.random(128 * 208 // 64).astype(np.float32)
-    flat = codes.reshape(-1)
-
-    def change(tensors: Arrays) -> None:
-        tensors[f"{_DOWN}.weight"] = (flat[::2] << 4 | flat[1::2]).reshape(1, -1)
-        tensors[f"{_DOWN}.weight.absmax"] = absmax
-
-    folder = edit_tensors(copy_fixture("bitsandbytes", "nf4", tmp_path / "bnb"), change)
-    linear = quantized_linears(open_source(folder))[_DOWN]
-    table = _table(folder)
-    wanted = table[flat] * np.repeat(absmax, 64)
-    np.testing.assert_array_equal(linear.load_dense(), wanted.reshape(shape) + 0.0)
+def _state_bytes(**fields: Any) -> Any:
+    return np.frombuffer(json.dumps(fields).encode(), np.uint8)
 
 
-def _table(folder: Path) -> Any:
-    from safetensors.numpy import load_file
-
-    return load_file(folder / "model.safetensors")[f"{_DOWN}.weight.quant_map"]
+@given(
+    rows=st.integers(1, 9),
+    columns=st.integers(1, 90),
+    block=st.sampled_from([32, 64]),
+    is_nested=st.booleans(),
+    storage=st.sampled_from(["uint8", "float16", "float32"]),
+    seed=st.integers(0, 1 << 16),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_shape(
+    rows: int, columns: int, block: int, is_nested: bool, storage: str, seed: int
+) -> None:
+    """Written from the formula, blocks and bytes straddling rows as they may."""
+    rng, count = np.random.default_rng(seed), rows * columns
+    num_blocks = -(-count // block)
+    codes = rng.integers(0, 16, count + count % 2).astype(np.uint8)
+    packed = codes[::2] << 4 | codes[1::2]
+    if packed.size % np.dtype(storage).itemsize:
+        storage = "uint8"
+    table = np.array(TABLES["nf4"], np.float32)
+    arrays = {"weight": packed.view(storage)[:, None], "weight.quant_map": table}
+    fields = {"quant_type": "nf4", "blocksize": block, "shape": [rows, columns]}
+    absmax = rng.random(num_blocks).astype(np.float32)
+    if is_nested:
+        inner, outer = rng.integers(0, 256, num_blocks).astype(np.uint8), absmax[:1]
+        steps = np.linspace(-1, 1, 256, dtype=np.float32)
+        arrays |= {"weight.nested_absmax": outer, "weight.nested_quant_map": steps}
+        fields |= {"nested_blocksize": 4096, "nested_offset": 0.25}
+        arrays["weight.absmax"] = inner
+        absmax = steps[inner] * outer[0] + np.float32(0.25)
+    else:
+        arrays["weight.absmax"] = absmax
+    arrays["weight.quant_state.bitsandbytes__nf4"] = _state_bytes(**fields)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.safetensors"
+        linear = open_single(BitsAndBytesFormat, {}, arrays, (rows, columns), path)
+        found = linear.load_dense()
+    wanted = table[codes[:count]] * np.repeat(absmax, block)[:count]
+    np.testing.assert_array_equal(found, wanted.reshape(rows, columns))
 
 
 def _without(name: str) -> Edit:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.checkpoint.schemes import TensorPath
 from app.converter.pipeline import convert
 from app.converter.sources.detect import open_source
+from app.converter.sources.hqq import HqqFormat
 from app.core.errors import AppError, InvalidSourceError, UnsupportedError
 from tests.quantized_folders import (
     Arrays,
@@ -22,6 +26,7 @@ from tests.quantized_folders import (
     edit_tensors,
     expected_hashes,
     open_fixture,
+    open_single,
     quantized_linears,
 )
 
@@ -74,6 +79,55 @@ def test_a_zero_too_small_for_its_codes_is_reported_as_an_error(tmp_path: Path) 
     (row,) = [row for row in report.tensors if row.path == TensorPath.GRID]
     assert row.name == "layers.0.self_attn.o_proj"
     assert 0 < row.rel_err < 1e-6
+
+
+def _pack(codes: Any, bits: int) -> Any:
+    """Slices of rows, the first one highest (hqq:core/bitpack.py)."""
+    count, dtype = (10, np.int32) if bits == 3 else (8 // bits, np.uint8)
+    padded = np.zeros((-(-len(codes) // count) * count, codes.shape[1]), dtype)
+    padded[: len(codes)] = codes
+    slices = padded.reshape(count, -1, codes.shape[1])
+    shifts = np.arange(count - 1, -1, -1)[:, None, None] * bits
+    return (slices << shifts).sum(axis=0).astype(dtype)
+
+
+@given(
+    bits=st.sampled_from([8, 4, 3, 2, 1]),
+    axis=st.integers(0, 1),
+    rows=st.integers(1, 6),
+    columns=st.sampled_from([16, 40, 64, 72, 128]),
+    group=st.sampled_from([8, 16, 32, 64]),
+    seed=st.integers(0, 1 << 16),
+)
+@settings(max_examples=80, deadline=None)
+def test_any_shape(bits: int, axis: int, rows: int, columns: int, group: int, seed: int) -> None:
+    """Written from the formula; hqq itself wants as many rows of M as fill its items."""
+    rows *= 8
+    rng, count = np.random.default_rng(seed), rows * columns // group
+    shape, per_group = ((count, group), (count, 1)) if axis else ((group, count), (1, count))
+    codes = rng.integers(0, 1 << bits, shape)
+    zero = (rng.random(per_group) * (1 << bits)).astype(np.float16)
+    scale = rng.standard_normal(per_group).astype(np.float16)
+    packing = {8: "8bit_u8", 4: "4bit_u8", 3: "3bit_32", 2: "2bit_u8", 1: "1bit_u8"}[bits]
+    numbers = {"nbits": bits, "group_size": group, "axis": axis}
+    flags = dict.fromkeys(("view_as_float", "quant_scale", "quant_zero"), np.zeros((), np.uint8))
+    arrays: Arrays = {
+        "W_q": _pack(codes, bits),
+        "zero": zero,
+        "scale": scale,
+        "shape": np.array([rows, columns]),
+        "packing": np.frombuffer(packing.encode(), np.uint8),
+        **{name: np.array(value, np.int32) for name, value in numbers.items()},
+        **flags,
+    }
+    wanted = (codes.astype(np.float32) - zero) * scale.astype(np.float32)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.safetensors"
+        linear = open_single(HqqFormat, {}, arrays, (rows, columns), path)
+        np.testing.assert_array_equal(linear.load_dense(), wanted.reshape(rows, columns))
+        if linear.native is not None:
+            check_native(linear)
+        assert (linear.native is not None) == (axis == 1 and columns % group == 0 and group > 8)
 
 
 def _without(name: str) -> Edit:

@@ -277,6 +277,7 @@ def _iter_dense(arrays: _Arrays) -> Iterator[tuple[slice, Floats]]:
         values = codes[rows].astype(np.float32).reshape(groups.size, -1)
         values -= zeros[groups][:, None]
         values *= scales[groups][:, None]
+        values += 0  # minus zero becomes zero, as q * s + b gives it
         yield rows, values.reshape(-1, columns)
 
 
