@@ -45,13 +45,13 @@ def _pack4(codes: Bytes) -> Bytes:
 
 
 def _pack3(codes: Bytes) -> Bytes:
+    """Eight codes a word: neighbours move together in three steps, until 24 bits are left."""
     rows, columns = codes.shape
-    c = (codes & 7).reshape(rows, columns // 8, 8)
-    packed = np.empty((rows, columns // 8, 3), np.uint8)
-    packed[..., 0] = c[..., 0] | c[..., 1] << 3 | c[..., 2] << 6
-    packed[..., 1] = c[..., 2] >> 2 | c[..., 3] << 1 | c[..., 4] << 4 | c[..., 5] << 7
-    packed[..., 2] = c[..., 5] >> 1 | c[..., 6] << 2 | c[..., 7] << 5
-    return packed.reshape(rows, -1)
+    words = np.ascontiguousarray(codes).view("<u8") & np.uint64(0x0707070707070707)
+    words = (words | words >> np.uint64(5)) & np.uint64(0x003F003F003F003F)
+    words = (words | words >> np.uint64(10)) & np.uint64(0x00000FFF00000FFF)
+    words |= words >> np.uint64(20)
+    return words.view(np.uint8).reshape(rows, columns // 8, 8)[..., :3].reshape(rows, -1)
 
 
 def _unpack4(packed: Bytes, signed: bool) -> Bytes:

@@ -40,6 +40,12 @@ def add_parsers(subparsers: Subparsers) -> None:
         help="also store linears that lose more than 2 %% even at 8 bits",
     )
     parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="compare every row of what is exact with the source's own decoding, not every eighth "
+        "block of rows",
+    )
+    parser.add_argument(
         "--eval",
         action="store_true",
         help="measure perplexity, and KL against the source decoded densely, on a bundled text",
@@ -66,6 +72,7 @@ def run(args: argparse.Namespace) -> None:
         group_size=args.group_size,
         vram_budget=args.vram_budget,
         allow_lossy=args.allow_lossy,
+        verify_whole=args.verify,
         evaluate=args.eval,
         compare=args.compare,
         tokenizer_dir=args.tokenizer,

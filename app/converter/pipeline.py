@@ -50,6 +50,7 @@ def convert(
     group_size: int = 128,
     vram_budget: int | None = None,
     allow_lossy: bool = False,
+    verify_whole: bool = False,
     tokenizer_dir: Path | None = None,
     format: str = "auto",
     resume: bool = False,
@@ -62,16 +63,19 @@ def convert(
     """Converts a GGUF file or a Hugging Face folder into the native checkpoint `output`.
 
     `vram_budget` bytes belong to the grid w3w4; `allow_lossy` accepts linears that even int8 does
-    not hold; `evaluate` measures perplexity and KL before the output appears, `compare` also those
-    of other grids. The listener hears ConversionPlanned, then ConversionProgressed, from any thread
-    but one at a time. Raises an AppError for whatever stands in the way, JobCancelledError when
-    cancelled; then nothing is left behind, except that with `resume` the parts already made stay
-    for the next run.
+    not hold; `verify_whole` compares every row of exact linears, not a sample; `evaluate` measures
+    perplexity and KL before the output appears, `compare` also those of other grids.
+
+    The listener hears ConversionPlanned, then ConversionProgressed and EvaluationProgressed, from
+    any thread but one at a time. Raises an AppError for whatever stands in the way,
+    JobCancelledError when cancelled; then nothing is left behind, except that with `resume` the
+    parts already made stay for the next run.
     """
     request = _Request(
         source_path,
         Options(grid, group_size, vram_budget),
         allow_lossy,
+        verify_whole,
         tokenizer_dir,
         format,
         resume,
@@ -91,6 +95,7 @@ class _Request:
     source_path: Path
     options: Options
     allow_lossy: bool
+    verify_whole: bool
     tokenizer_dir: Path | None
     format: str
     resume: bool
@@ -189,7 +194,7 @@ class _Conversion:
         finished: dict[str, PartRecord],
     ) -> None:
         self._source, self._plan, self._work, self._finished = source, plan, work, finished
-        self._allow_lossy = request.allow_lossy
+        self._allow_lossy, self._verify_whole = request.allow_lossy, request.verify_whole
         self._progress = Progress(source.parts(), request.listener)
         self._cancel, self._stop = request.cancel, CancelToken()
         self._writer = CheckpointWriter()
@@ -245,9 +250,8 @@ class _Conversion:
     def _convert_linear(self, tracked: TrackedLinear) -> PartLinear:
         source = tracked.linear
         plan = self._plan.linears[source.name]
-        converted = verify_exact(
-            source, convert_linear(source, plan, allow_lossy=self._allow_lossy)
-        )
+        found = convert_linear(source, plan, allow_lossy=self._allow_lossy)
+        converted = verify_exact(source, found, whole=self._verify_whole)
         if not isinstance(converted.linear, StreamedLinear):
             tracked.finish()
         origin = Provenance(

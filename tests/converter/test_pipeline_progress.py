@@ -90,7 +90,7 @@ def test_a_cancel_is_heard_while_a_part_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["model.gguf"]
 
 
-@pytest.mark.parametrize("grid", ["exact", "w4", "dense"])
+@pytest.mark.parametrize("grid", ["exact", "w8", "dense"])
 def test_a_large_tensor_is_told_in_steps(
     grid: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +100,8 @@ def test_a_large_tensor_is_told_in_steps(
     convert(source, tmp_path / "out", grid=grid, listener=events.append)
     progressed = [event for event in events if isinstance(event, ConversionProgressed)]
     within = [event for event in progressed if event.tensor == "embed_tokens"]
-    assert len(within) == 4  # 4.25 MiB, told at each of them, the rest at the end
+    # 4.25 MiB, told at each of them, the rest at the end; what is exact is not decoded whole.
+    assert len(within) == (1 if grid == "exact" else 4)
     done = [event.done_bytes for event in progressed]
     assert done == sorted(done)
     assert done[-1] == progressed[-1].total_bytes

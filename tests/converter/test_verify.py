@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,44 @@ def test_minus_zero_is_another_bit_pattern(linear: Linear) -> None:
 def test_other_paths_are_not_looked_at(linear: Linear) -> None:
     converted = ConvertedLinear(linear, TensorPath.REQUANT, 0.25)
     assert verify_exact(source_of(linear, dequantize(linear) * 2), converted) is converted
+
+
+@pytest.fixture
+def sampled() -> tuple[Linear, Floats, SourceLinear, list[slice]]:
+    """20 blocks of rows that can be asked for one by one; the last is short."""
+    rng = np.random.default_rng(0)
+    rows, columns = 19 * 1024 + 5, 256
+    codes = rng.integers(-8, 8, (rows, columns)).astype(np.int8)
+    scales = rng.standard_normal((rows, columns // 32)).astype(np.float16)
+    linear = quantized_linear(_QUANT, codes, scales)
+    weight, asked = dequantize(linear), list[slice]()
+
+    def load_rows(part: slice) -> Floats:
+        asked.append(part)
+        return weight[part]
+
+    source = replace(source_of(linear, weight), iter_dense=None, load_rows=load_rows)
+    return linear, weight, source, asked
+
+
+def test_a_sample_holds_the_first_the_last_and_every_eighth_block(
+    sampled: tuple[Linear, Floats, SourceLinear, list[slice]],
+) -> None:
+    linear, _, source, asked = sampled
+    converted = ConvertedLinear(linear, TensorPath.EXACT, 0.0)
+    assert verify_exact(source, converted) is converted
+    assert sorted(part.start // 1024 for part in asked) == [0, 8, 16, 19]
+    assert {part.stop - part.start for part in asked} == {1024, 5}
+
+
+@pytest.mark.parametrize(("row", "in_sample"), [(0, True), (8 * 1024, True), (1500, False)])
+def test_what_the_sample_misses_the_whole_finds(
+    row: int, in_sample: bool, sampled: tuple[Linear, Floats, SourceLinear, list[slice]]
+) -> None:
+    linear, weight, source, _ = sampled
+    weight[row, 3] += 1
+    converted = ConvertedLinear(linear, TensorPath.EXACT, 0.0)
+    assert (verify_exact(source, converted).path is TensorPath.GRID) == in_sample
+    found = verify_exact(source, converted, whole=True)
+    assert found.path is TensorPath.GRID
+    assert found.rel_err > 0

@@ -28,7 +28,8 @@ class SourceLinear:
     `native` is the scheme that holds it bit for bit; None where there is none (then only
     `load_dense` works) or where the source is itself dense (then `load_raw` gives its own dtype).
     `load_dense` gives what the source's own library decodes to, `iter_dense` the same as
-    (rows, block of rows) from first to last, for those who must not hold the whole.
+    (rows, block of rows) from first to last, for those who must not hold the whole. `load_rows`,
+    where a format can give it cheaply, is the same for some rows.
     """
 
     name: str
@@ -43,6 +44,7 @@ class SourceLinear:
     load_raw: Callable[[], npt.NDArray[Any]] | None = None
     load_bias: Callable[[], npt.NDArray[Any]] | None = None
     iter_dense: Callable[[], Iterator[tuple[slice, npt.NDArray[np.float32]]]] | None = None
+    load_rows: Callable[[slice], npt.NDArray[np.float32]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

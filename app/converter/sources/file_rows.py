@@ -36,6 +36,14 @@ class FileRows:
         rows = self._read(0, self.num_rows)
         return rows if self.order is None else rows[self.order]
 
+    def read_rows(self, rows: slice) -> Bytes:
+        """Some rows; of a permuted matrix as few bytes as hold them are read."""
+        if self.order is None:
+            return self._read(rows.start, rows.stop)
+        places = self.order[rows]
+        start = int(places.min())
+        return self._read(start, int(places.max()) + 1)[places - start]
+
     def iter_blocks(self, rows_per_block: int) -> Iterator[tuple[slice, Bytes]]:
         """(rows, their bytes) from first to last; JobCancelledError between two blocks.
 

@@ -20,6 +20,7 @@ from app.converter.sources.gguf_decode import (
     iter_dense,
     load_floats,
     load_native,
+    load_rows,
 )
 from app.converter.sources.gguf_names import (
     LinearTensors,
@@ -138,6 +139,7 @@ def _create_linear(name: str, tensors: LinearTensors, order: Order) -> SourceLin
         load_raw=partial(load_floats, rows, info.type, info.name) if is_float else None,
         load_bias=_bias_loader(tensors.bias, order),
         iter_dense=dense_rows,
+        load_rows=partial(load_rows, rows, info.type, info.name, scale),
     )
 
 

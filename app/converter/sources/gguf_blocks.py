@@ -42,15 +42,21 @@ def _rows(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _split_nibbles(qs: Bytes, width: int) -> Bytes:
     """Low, then high nibbles of every `width` bytes: [..., n] -> [..., n / width, 2, width]."""
-    grouped = qs.reshape(*qs.shape[:-1], -1, 1, width)
-    return (grouped >> np.array([[0], [4]], np.uint8)) & np.uint8(15)
+    return _split_bits(qs, width, 4)
 
 
 def _split_bits(qs: Bytes, width: int, bits: int) -> Bytes:
-    """Likewise the lowest `bits`, then the next: [..., n] -> [..., n / width, 8 / bits, width]."""
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)[:, None]
-    grouped = qs.reshape(*qs.shape[:-1], -1, 1, width)
-    return (grouped >> shifts) & np.uint8((1 << bits) - 1)
+    """The lowest `bits`, then the next: [..., n] -> [..., n / width, 8 / bits, width].
+
+    Shifted as one long array each; short inner dimensions would cost NumPy three times as much.
+    """
+    whole = np.ascontiguousarray(qs)
+    grouped = (*qs.shape[:-1], -1, width)
+    fields = np.empty((*whole.reshape(grouped).shape[:-1], 8 // bits, width), np.uint8)
+    mask = np.uint8((1 << bits) - 1)
+    for index in range(8 // bits):
+        fields[..., index, :] = ((whole >> np.uint8(index * bits)) & mask).reshape(grouped)
+    return fields
 
 
 def _repack_nibbles(qs: Bytes, width: int) -> Bytes:
@@ -118,9 +124,11 @@ def _q2_k(blocks: Bytes) -> Arrays:
 
 def _q3_k(blocks: Bytes) -> Arrays:
     low = _split_bits(blocks[..., 32:96], 32, 2).reshape(*blocks.shape[:-1], 8, 32)
-    high = _split_bits(blocks[..., :32], 32, 1).reshape(*blocks.shape[:-1], 8, 32)
-    # A set mask bit means that 4 is not subtracted: codes 0..7 less 4.
-    codes = _signed(low | (high << np.uint8(2)), 4)
+    # A set mask bit means that 4 is not subtracted: in three bits of two's complement, the third
+    # bit of low + 4 * high - 4 is the mask's, inverted.
+    high = _split_bits(~blocks[..., :32], 32, 1).reshape(*blocks.shape[:-1], 8, 32)
+    high <<= np.uint8(2)
+    codes = np.bitwise_or(low, high, out=high)
     return {
         "packed": pack_codes(_rows(codes), 3),
         "scales": _signed(_rows(_q3_k_scales(blocks[..., 96:108])), 32),

@@ -58,9 +58,14 @@ def iter_dense(
 ) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
     """(rows, float32 [rows, in]) from first to last, decoded by gguf; `scale` is NVFP4's alone."""
     for part, raw in rows.iter_blocks(rows_per_block(shape[1])):
-        block = _decode(raw, ggml_type)
-        _check_finite(block, rows, tensor)
-        yield part, block if scale == 1.0 else block * np.float32(scale)
+        yield part, _decode_finite(raw, rows, ggml_type, tensor, scale)
+
+
+def load_rows(
+    rows: FileRows, ggml_type: GgmlType, tensor: str, scale: float, part: slice
+) -> npt.NDArray[np.float32]:
+    """Some rows of what `iter_dense` gives."""
+    return _decode_finite(rows.read_rows(part), rows, ggml_type, tensor, scale)
 
 
 def load_floats(rows: FileRows, ggml_type: GgmlType, tensor: str) -> npt.NDArray[Any]:
@@ -68,6 +73,14 @@ def load_floats(rows: FileRows, ggml_type: GgmlType, tensor: str) -> npt.NDArray
     values = rows.read().view(FLOAT_TYPES[ggml_type.name])
     _check_finite(values, rows, tensor)
     return values
+
+
+def _decode_finite(
+    raw: Bytes, rows: FileRows, ggml_type: GgmlType, tensor: str, scale: float
+) -> npt.NDArray[np.float32]:
+    block = _decode(raw, ggml_type)
+    _check_finite(block, rows, tensor)
+    return block if scale == 1.0 else block * np.float32(scale)
 
 
 def _decode(raw: Bytes, ggml_type: GgmlType) -> npt.NDArray[np.float32]:

@@ -1,0 +1,55 @@
+"""Memory and speed of converting 7B-shaped sources (files with holes), each in a fresh process.
+
+`python3 -m benchmarks.conversion_memory [NUM_LAYERS]`; 32 layers without a number. Memory does not
+depend on it: a layer is gone once it is written.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gguf.constants import GGMLQuantizationType
+
+from benchmarks.measure import Figures, print_json, run_json
+from benchmarks.sparse_models import write_sparse_folder, write_sparse_gguf
+
+CASES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Q4_K GGUF, exact": ("gguf", ()),
+    "Q4_K GGUF, w4": ("gguf", ("--grid", "w4")),
+    "bf16 folder, w4": ("folder", ("--grid", "w4")),
+    "bf16 folder, dense": ("folder", ("--grid", "dense")),
+}
+_MAKERS: dict[str, Callable[[Path, int], Path]] = {
+    "gguf": lambda folder, layers: write_sparse_gguf(
+        folder / "model.gguf", GGMLQuantizationType.Q4_K, num_hidden_layers=layers
+    ),
+    "folder": lambda folder, layers: write_sparse_folder(
+        folder / "model", num_hidden_layers=layers
+    ),
+}
+
+
+def measure(num_layers: int) -> dict[str, Figures]:
+    """seconds, peak_rss_bytes, source_bytes, mb_per_s of each case."""
+    return {name: _convert(kind, options, num_layers) for name, (kind, options) in CASES.items()}
+
+
+def _convert(kind: str, options: tuple[str, ...], num_layers: int) -> Figures:
+    with tempfile.TemporaryDirectory(prefix="deepinfer-bench-") as name:
+        folder = Path(name)
+        source = _MAKERS[kind](folder, num_layers)
+        arguments = (str(source), "-o", str(folder / "out"), *options, "--json")
+        return _figures(run_json("-m", "app", "convert", *arguments))
+
+
+def _figures(report: dict[str, Any]) -> Figures:
+    figures = {name: report[name] for name in ("seconds", "peak_rss_bytes", "source_bytes")}
+    return figures | {"mb_per_s": report["source_bytes"] / report["seconds"] / 1e6}
+
+
+if __name__ == "__main__":
+    print_json(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 32))
