@@ -43,7 +43,9 @@ def _of_columns(arrays: IntegerArrays, values: npt.NDArray[Any]) -> npt.NDArray[
 def _signed_codes(arrays: IntegerArrays, raw: Bytes) -> Floats:
     if arrays.storage is Storage.BYTES:
         return raw.view(np.int8).astype(np.float32)
-    if arrays.bits == 4:
+    if arrays.bits == 8:
+        codes = raw[:, : arrays.shape[1]].astype(np.float32)
+    elif arrays.bits == 4:
         codes = nibble_floats(raw)[:, : arrays.shape[1]]
     else:
         codes = _gather(arrays, raw.view(np.uint32), arrays.shape[1])

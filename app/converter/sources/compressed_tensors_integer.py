@@ -107,8 +107,9 @@ def _pack(arrays: IntegerArrays, quant: QuantScheme) -> Bytes:
 
 def _is_native_stream(arrays: IntegerArrays, quant: QuantScheme) -> bool:
     """Whether each row's bytes are a native row, but perhaps for the codes' top bits."""
+    stored_bits = 8 if arrays.storage is Storage.BYTES else arrays.bits
     has_gaps = arrays.storage is Storage.PADDED or arrays.shape[1] * arrays.bits % 8 != 0
-    return arrays.order is None and arrays.bits == quant.bits and not has_gaps
+    return arrays.order is None and stored_bits == arrays.bits == quant.bits and not has_gaps
 
 
 def _pack_bytes(arrays: IntegerArrays, quant: QuantScheme, raw: Bytes) -> Bytes:
