@@ -31,7 +31,7 @@ from app.converter.sources.claims import TensorClaims
 from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
-from app.converter.sources.native_grid import native_scheme, to_native_groups
+from app.converter.sources.native_grid import native_scheme
 from app.converter.sources.quantized_linear import (
     Floats,
     create_quantized_linear,
@@ -229,13 +229,17 @@ def _check_declared(stem: str, numbers: Mapping[str, float], declared: Mapping[s
 
 
 def _native_scheme(arrays: _Arrays) -> QuantScheme | None:
-    """Affine, where no group crosses the end of a row and both factors are short enough."""
+    """Affine, where scale and zero are short enough.
+
+    A group that crosses the end of a row consists of pieces that do not, as long as what divides
+    both lengths: those are the native groups.
+    """
     settings, columns = arrays.settings, arrays.shape[1]
     is_short = all(array.dtype.itemsize == 2 for array in (arrays.scale, arrays.zero))
-    if settings.axis != 1 or columns % settings.group_size or not is_short:
+    if settings.axis != 1 or not is_short:
         return None
     bits = max(settings.bits, 2)  # the codes of one bit stand in any width
-    return native_scheme(bits, settings.group_size, columns, Scheme.AFFINE, F32)
+    return native_scheme(bits, gcd(columns, settings.group_size), columns, Scheme.AFFINE, F32)
 
 
 def _unpack(arrays: _Arrays) -> npt.NDArray[np.uint8]:
@@ -251,15 +255,17 @@ def _unpack(arrays: _Arrays) -> npt.NDArray[np.uint8]:
 
 
 def _load_native(quant: QuantScheme, arrays: _Arrays) -> Linear:
-    (out_features, in_features), group_size = arrays.shape, arrays.settings.group_size
-    scales = load_scales(arrays.scale).reshape(out_features, -1)
-    biases = -load_scales(arrays.zero).reshape(out_features, -1) * scales
+    out_features, in_features = arrays.shape
+    width = in_features if quant.group_size == -1 else quant.group_size
+    group = np.arange(0, out_features * in_features, width) // arrays.settings.group_size
+    scales = load_scales(arrays.scale).reshape(-1)
+    biases = -load_scales(arrays.zero).reshape(-1) * scales
     linear = Linear(
         arrays.shape,
         quant,
         packed=pack_codes(_unpack(arrays), quant.bits),
-        scales=to_native_groups(scales, group_size, in_features),
-        biases=to_native_groups(biases, group_size, in_features),
+        scales=scales[group].reshape(out_features, -1),
+        biases=biases[group].reshape(out_features, -1),
     )
     return narrow_scales(linear)
 
