@@ -124,7 +124,8 @@ def test_auto_means_four_bits_with_a_measured_error(tmp_path: Path) -> None:
         weight = tensors[hf_name(row.name)].astype(np.float64)
         measured = np.linalg.norm(found[hf_name(row.name)] - weight) / np.linalg.norm(weight)
         assert measured == pytest.approx(row.rel_err, rel=1e-4)
-        assert 0.01 < measured < 0.2
+        # Embeddings and lm_head keep 8 bits.
+        assert 0.01 < measured < 0.2 if "_proj" in row.name else 0.001 < measured < 0.01
 
 
 def test_a_tied_copy_is_dropped_and_a_different_head_is_used(tmp_path: Path) -> None:
