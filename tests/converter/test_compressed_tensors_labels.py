@@ -216,3 +216,22 @@ def test_targets_by_name_beat_patterns_and_classes(tmp_path: Path) -> None:
     del groups["group_4"]
     with pytest.raises(InvalidSourceError, match=r"targets model\.layers\.0\.\S+ by no group"):
         open_source(write_ct(tmp_path / "few", tensors, table))
+
+
+def test_packed_embeddings_and_lm_head(tmp_path: Path) -> None:
+    """Embeddings are a class of their own; lm_head is a Linear like others."""
+    model = TinyModel("llama", hidden=128, heads=4, head_dim=32, inner=192)
+    tensors, linears = packed_tensors(model, lambda stem, shape: random_packed(shape))
+    for stem, bits in {"model.embed_tokens": 8, "lm_head": 4}.items():
+        del tensors[f"{stem}.weight"]
+        linears[stem] = random_packed((model.vocab, model.hidden), bits)
+        tensors |= prefixed(stem, linears[stem].tensors())
+    table = declaration()
+    weights = declaration(8)["config_groups"]["group_0"]["weights"]
+    table["config_groups"]["group_1"] = {"targets": ["Embedding"], "weights": weights}
+    folder = write_folder(tmp_path / "ct", model, tensors, quantization_config=table)
+    linears["model.lm_head"] = linears.pop("lm_head")
+    found = quantized_linears(open_source(folder))
+    assert found.keys() == linears.keys()
+    for stem, linear in found.items():
+        assert_decodes(linear, linears[stem])
