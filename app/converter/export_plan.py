@@ -74,7 +74,7 @@ def plan_export(checkpoint: Checkpoint, format: ExportFormat) -> ExportPlan:
     dtype = _choose_dtype(fitting, checkpoint.config)
     for name, linear in fitting.items():
         if not _holds_scales(dtype, linear):
-            obstacles[name] = f"{dtype} does not hold their scales"
+            obstacles[name] = f"{dtype} does not hold all scales"
     free = {name: linears[name] for name, obstacle in obstacles.items() if not obstacle}
     obstacles |= dict.fromkeys(_bound(free), "engines fuse them with such")
     grids = {name: grid for name in free if (grid := _fused_grid(name, free, obstacles))}
@@ -103,7 +103,7 @@ def _obstacle(name: str, linear: Linear, format: ExportFormat) -> str:
     if linear.perm is not None and format is ExportFormat.COMPRESSED_TENSORS:
         return f"{format} knows no columns out of order; gptq does"
     if linear.zeros is not None and linear.zeros.max() >= 1 << quant.bits:
-        return "a zero point lies beyond their bits"
+        return "a zero point lies beyond the bits"
     return _obstacle_in_shape(quant, linear.shape)
 
 
@@ -111,9 +111,9 @@ def _obstacle_in_shape(quant: QuantScheme, shape: tuple[int, int]) -> str:
     if 0 < quant.group_size < _MIN_GROUP:
         return f"engines have no groups of {quant.group_size}"
     if quant.group_size > 0 and shape[1] % quant.group_size:
-        return "their last group is short"
+        return "the last group is short"
     if any(size * quant.bits % _WORD_BITS for size in shape):
-        return "their sizes do not fill words of 32 bits"
+        return "the sizes do not fill words of 32 bits"
     return ""
 
 
@@ -162,7 +162,8 @@ def _has_zero_of_zero(linear: Linear) -> bool:
 
 def _iter_notes(obstacles: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[str]:
     for reason, count in Counter(filter(None, obstacles.values())).items():
-        yield f"{count} quantized linears are written as {dtype}: {reason}."
+        subject = "1 quantized linear is" if count == 1 else f"{count} quantized linears are"
+        yield f"{subject} written as {dtype}: {reason}."
 
 
 def _refusal(name: str, format: ExportFormat, obstacles: Mapping[str, str]) -> str:

@@ -167,7 +167,7 @@ def test_what_a_format_does_not_hold_is_dense_with_its_fused_set(
     native = write_native_model(tmp_path / "native", _MODEL, create)
     report = export(native, tmp_path / "out", format)
     assert (report.num_quantized, report.num_dense) == (12, 3)
-    assert any("1 quantized linears are written as float16: no grid" in n for n in report.notes)
+    assert any("1 quantized linear is written as float16: no grid" in n for n in report.notes)
     assert any("engines fuse them with such" in note for note in report.notes)
     found, wanted = reimport(tmp_path / "out"), read_weights(native)
     for name in ("layers.0.mlp.gate_proj", "layers.0.mlp.up_proj"):
@@ -218,7 +218,7 @@ def test_the_dtype_is_one_that_holds_every_scale(tmp_path: Path) -> None:
     odd = write_native_model(
         tmp_path / "odd", _MODEL, lambda name, shape: random_linear(shape, scales="fp32")
     )
-    with pytest.raises(UnsupportedError, match="float16 does not hold their scales"):
+    with pytest.raises(UnsupportedError, match="float16 does not hold all scales"):
         export(odd, tmp_path / "out2", CT)
 
 
