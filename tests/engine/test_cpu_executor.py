@@ -215,19 +215,13 @@ def test_a_chunk_beyond_the_planned_context_is_refused(llama_dir: Path) -> None:
     executor.close()
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"head_dim": 514}, "head_dim up to 512, not 514"),
-        ({"num_attention_heads": 512, "head_dim": 2}, "num_attention_heads up to 511, not 512"),
-    ],
-)
-def test_what_the_kernels_cannot_run_is_refused_by_name(
-    changes: dict[str, int], reason: str, llama_dir: Path
-) -> None:
-    config = {**BASE, "model_type": "llama", "architectures": ["LlamaForCausalLM"], **changes}
-    spec = create_spec({**config, "rope_theta": 1e4, "hidden_act": "silu"})
-    with Checkpoint.open(llama_dir) as checkpoint, pytest.raises(UnsupportedError, match=reason):
+def test_what_the_kernels_cannot_run_is_refused_by_name(llama_dir: Path) -> None:
+    config = {**BASE, "model_type": "llama", "architectures": ["LlamaForCausalLM"]}
+    spec = create_spec({**config, "rope_theta": 1e4, "hidden_act": "silu", "head_dim": 514})
+    with (
+        Checkpoint.open(llama_dir) as checkpoint,
+        pytest.raises(UnsupportedError, match="head_dim up to 512, not 514"),
+    ):
         CpuExecutor(checkpoint, spec, 256)
 
 

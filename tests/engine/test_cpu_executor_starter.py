@@ -67,7 +67,7 @@ def int8_executor(starter_checkpoint: Path) -> Iterator[CpuExecutor]:
     """Int8 activations, which are not the default."""
     with Checkpoint.open(starter_checkpoint) as checkpoint:
         spec = create_spec(checkpoint.config)
-        executor = CpuExecutor(checkpoint, spec, 256, activations="int8")
+        executor = CpuExecutor(checkpoint, spec, 300, activations="int8")
     yield executor
     executor.close()
 
@@ -148,7 +148,9 @@ def test_int8_activations_stay_near_the_reference(
 def test_int8_activations_do_not_depend_on_the_chunks(
     int8_executor: CpuExecutor, prompt_ids: npt.NDArray[np.int32]
 ) -> None:
-    (whole,) = int8_executor.step([SequenceChunk(0, 0, prompt_ids, LogitsWanted.ALL)])
-    for i in range(len(prompt_ids)):
-        (row,) = int8_executor.step([SequenceChunk(0, i, prompt_ids[i : i + 1])])
+    """Bit for bit, within a page of the cache and beyond it."""
+    token_ids = np.tile(prompt_ids, 10)[:300]
+    (whole,) = int8_executor.step([SequenceChunk(0, 0, token_ids, LogitsWanted.ALL)])
+    for i in (0, 1, 40, 254, 255, 256, 257, 299):
+        (row,) = int8_executor.step([SequenceChunk(0, i, token_ids[i : i + 1])])
         np.testing.assert_array_equal(row[0], whole[i])

@@ -136,6 +136,7 @@ VARIANTS = {
     "plain": Decoder(),
     "multi_head": Decoder(num_kv_heads=4),
     "multi_query": Decoder(num_heads=6, num_kv_heads=1),
+    "groups_of_three": Decoder(num_heads=9, num_kv_heads=3),
     "odd_head_dim": Decoder(head_dim=10, rotary_dim=10),
     "wide_heads": Decoder(head_dim=80, rotary_dim=80),
     "partial_rotary": Decoder(rotary_dim=8),

@@ -18,7 +18,6 @@ _DENSE_CODES = {"float32": 0, "float16": 1, "bfloat16": 2}
 _SCHEMES = {Scheme.SYM: 0, Scheme.ZERO: 1, Scheme.AFFINE: 2}
 _SCALE_TYPES = {"float16": 0, "float32": 1, "uint8": 2, "int8": 3}
 MAX_HEAD_DIM = 512
-MAX_HEADS = 511
 
 
 class PlannedLinear:
@@ -63,11 +62,6 @@ def check_runnable(spec: ModelSpec) -> None:
     if spec.head_dim > MAX_HEAD_DIM:
         raise UnsupportedError(
             f"The cpu executor runs head_dim up to {MAX_HEAD_DIM}, not {spec.head_dim}."
-        )
-    if spec.num_attention_heads > MAX_HEADS:
-        raise UnsupportedError(
-            f"The cpu executor runs num_attention_heads up to {MAX_HEADS}, "
-            f"not {spec.num_attention_heads}."
         )
 
 

@@ -14,7 +14,8 @@
 namespace di {
 
 const Core& DI_CORE() {
-    static const Core core = {DI_NAME, linear, decode_row, quantize, column_sums, rms_norm, silu_mul, attention};
+    static const Core core = {DI_NAME, linear, decode_row, quantize, column_sums, rms_norm, silu_mul,
+                              attend_page, merge_page, finish_attention};
     return core;
 }
 

@@ -42,10 +42,11 @@ struct KVPage {
     const void* values;
 };
 
-struct AttentionHead {
-    const float* q;           // [head_dim]
-    float* out;               // [head_dim]
-    const KVPage* pages;      // of this kv head, one per 256 positions
+// Query heads of one token that share a kv head.
+struct AttentionTask {
+    const float* q;           // [num_heads][head_dim]
+    const KVPage* pages;      // of the kv head, one per 256 positions
+    int32_t num_heads;        // 1 to kMaxGroupHeads
     int32_t first, last;      // positions seen: first <= p < last
     int32_t head_dim, value_stride;
     float scale;
@@ -54,6 +55,10 @@ struct AttentionHead {
 
 constexpr int kPageTokens = 256;
 constexpr int kMaxHeadDim = 512;
+constexpr int kMaxGroupHeads = 4;  // more would not fit into AVX2's registers
+
+// Floats that one head of a page's result takes.
+static constexpr int32_t partial_stride(int32_t value_stride) { return value_stride + 16; }
 
 struct Core {
     const char* name;
@@ -63,7 +68,11 @@ struct Core {
     void (*column_sums)(const float* x, int32_t padded_in, float* sums16, float* sums32);
     void (*rms_norm)(const float* x, const float* weight, float eps, int32_t n, float* out);
     void (*silu_mul)(float* gate, const float* up, int32_t n);
-    void (*attention)(const AttentionHead& head);
+    // Attention, page by page: partials [num_heads][partial_stride] of one page; a later page's merged into an earlier
+    // one's; and out [num_heads][head_dim] from those of all pages.
+    void (*attend_page)(const AttentionTask& task, int32_t page, float* partials);
+    void (*merge_page)(const AttentionTask& task, float* next, float* into);
+    void (*finish_attention)(const AttentionTask& task, float* partials, float* out);
 };
 
 const Core& core_portable();

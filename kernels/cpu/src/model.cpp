@@ -48,7 +48,6 @@ Layer make_layer(const di_layer& source, const di_config& c) {
 const di_config& checked(const di_config& c) {
     require(c.hidden_size > 0 && c.intermediate_size > 0 && c.num_layers > 0 && c.vocab_size > 0, "a size is not positive");
     require(c.num_kv_heads > 0 && c.num_heads > 0 && c.num_heads % c.num_kv_heads == 0, "heads do not share evenly");
-    require(c.num_heads <= ThreadPool::kMaxCount / kMaxStepRows, "too many attention heads");
     require(c.head_dim > 0 && c.head_dim % 2 == 0 && c.head_dim <= kMaxHeadDim, "head_dim is odd or above 512");
     require(c.rotary_dim >= 0 && c.rotary_dim % 2 == 0 && c.rotary_dim <= c.head_dim, "rotary_dim does not fit head_dim");
     require(c.max_model_len > 0 && c.num_slots > 0, "no room for a sequence");
@@ -108,7 +107,8 @@ Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const 
       gate_(config.intermediate_size),
       up_(config.intermediate_size),
       cos_(static_cast<size_t>(config.rotary_dim / 2) * kMaxStepRows),
-      sin_(cos_.size()) {
+      sin_(cos_.size()),
+      units_per_kv_head_((config.num_heads / config.num_kv_heads + kMaxGroupHeads - 1) / kMaxGroupHeads) {
     require(norm != nullptr && !embed_tokens_.perm, "the final norm is missing, or embed_tokens is permuted");
     for (int32_t i = 0; i < config.num_layers; ++i) layers_.push_back(make_layer(layers[i], config));
     if (!has_perm(layers_, lm_head_)) return;
@@ -117,7 +117,7 @@ Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const 
 }
 
 size_t Model::workspace_bytes() const {
-    size_t bytes = (cos_.size() + sin_.size()) * sizeof(float);
+    size_t bytes = (cos_.size() + sin_.size() + partials_.size()) * sizeof(float);
     for (const Activations* a : {&hidden_, &normed_, &q_, &k_, &v_, &attended_, &gate_, &up_}) bytes += a->num_bytes();
     for (const Activations& a : permuted_) bytes += a.num_bytes();
     return bytes;
@@ -181,9 +181,7 @@ void Model::attention_block(const Batch& batch, int32_t index) {
                            {layer.v, &in_v, v_.x.get(), v_.stride, nullptr}};
     run_products(qkv, 3);
     pool_.parallel_for(batch.rows, [&](int32_t r) { rotate_and_store(batch, index, r); });
-    pool_.parallel_for(batch.rows * config_.num_heads, [&](int32_t task) {
-        attend(batch, index, task / config_.num_heads, task % config_.num_heads);
-    });
+    attend(batch, index);
     const Input in_o = input_of(*layer.o, attended_, prepare(attended_, batch.rows), permuted_[0]);
     const Product o{layer.o, &in_o, hidden_.x.get(), hidden_.stride, hidden_.x.get()};
     run_products(&o, 1);
@@ -212,19 +210,58 @@ void Model::rotate_head(float* head, const std::vector<float>& norm, int32_t row
     }
 }
 
-void Model::attend(const Batch& batch, int32_t index, int32_t row, int32_t head) {
+// Query heads go in units of up to kMaxGroupHeads that share a kv head.
+AttentionTask Model::attention_task(const Batch& batch, int32_t index, int32_t row, int32_t unit) {
+    const int32_t group = config_.num_heads / config_.num_kv_heads, kv_head = unit / units_per_kv_head_;
+    const int32_t first_head = unit % units_per_kv_head_ * kMaxGroupHeads;
     const int32_t position = batch.positions[row], window = layers_[static_cast<size_t>(index)].sliding_window;
-    AttentionHead task;
-    task.q = q_.row(row) + head * config_.head_dim;
-    task.out = attended_.row(row) + head * config_.head_dim;
-    task.pages = cache_.pages(batch.slots[row], index, head / (config_.num_heads / config_.num_kv_heads));
+    AttentionTask task;
+    task.q = q_.row(row) + (kv_head * group + first_head) * config_.head_dim;
+    task.pages = cache_.pages(batch.slots[row], index, kv_head);
+    task.num_heads = std::min(kMaxGroupHeads, group - first_head);
     task.first = window > 0 ? std::max(0, position - window + 1) : 0;
     task.last = position + 1;
     task.head_dim = config_.head_dim;
     task.value_stride = cache_.value_stride();
     task.scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
     task.half = cache_.half();
-    core_.attention(task);
+    return task;
+}
+
+void Model::attend(const Batch& batch, int32_t index) {
+    const int32_t num_units = config_.num_kv_heads * units_per_kv_head_;
+    if (batch.rows == 1) return attend_one(batch, index, num_units);
+    pool_.parallel_for(batch.rows * num_units, [&](int32_t n) {
+        const int32_t row = n / num_units;
+        const AttentionTask task = attention_task(batch, index, row, n % num_units);
+        alignas(64) float partials[2][kMaxGroupHeads * partial_stride(kMaxHeadDim)];
+        const int32_t first = task.first / kPageTokens;
+        core_.attend_page(task, first, partials[0]);
+        for (int32_t page = first + 1; page * kPageTokens < task.last; ++page) {
+            core_.attend_page(task, page, partials[1]);
+            core_.merge_page(task, partials[1], partials[0]);
+        }
+        core_.finish_attention(task, partials[0], attended_.row(row) + (task.q - q_.row(row)));
+    });
+}
+
+// One token has too few heads to occupy all threads: its pages are shared out, too.
+void Model::attend_one(const Batch& batch, int32_t index, int32_t num_units) {
+    const AttentionTask any = attention_task(batch, index, 0, 0);
+    const int32_t first = any.first / kPageTokens, num_pages = (any.last - 1) / kPageTokens + 1 - first;
+    const size_t stride = static_cast<size_t>(kMaxGroupHeads) * partial_stride(any.value_stride);
+    const size_t needed = static_cast<size_t>(num_units) * num_pages * stride;
+    if (partials_.size() < needed) partials_.resize(needed);
+    const auto partials = [&](int32_t unit, int32_t page) { return &partials_[(static_cast<size_t>(unit) * num_pages + page) * stride]; };
+    pool_.parallel_for(num_units * num_pages, [&](int32_t n) {
+        const int32_t unit = n / num_pages, page = n % num_pages;
+        core_.attend_page(attention_task(batch, index, 0, unit), first + page, partials(unit, page));
+    });
+    for (int32_t unit = 0; unit < num_units; ++unit) {
+        const AttentionTask task = attention_task(batch, index, 0, unit);
+        for (int32_t page = 1; page < num_pages; ++page) core_.merge_page(task, partials(unit, page), partials(unit, 0));
+        core_.finish_attention(task, partials(unit, 0), attended_.row(0) + (task.q - q_.row(0)));
+    }
 }
 
 void Model::mlp_block(int32_t rows, const Layer& layer) {

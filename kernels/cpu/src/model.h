@@ -58,7 +58,9 @@ class Model {
     void attention_block(const Batch& batch, int32_t index);
     void rotate_and_store(const Batch& batch, int32_t index, int32_t row);
     void rotate_head(float* head, const std::vector<float>& norm, int32_t row) const;
-    void attend(const Batch& batch, int32_t index, int32_t row, int32_t head);
+    AttentionTask attention_task(const Batch& batch, int32_t index, int32_t row, int32_t unit);
+    void attend(const Batch& batch, int32_t index);
+    void attend_one(const Batch& batch, int32_t index, int32_t num_units);
     void mlp_block(int32_t rows, const Layer& layer);
     int32_t output_logits(const Batch& batch, const uint8_t* wanted, float* logits);
 
@@ -78,6 +80,8 @@ class Model {
     Activations hidden_, normed_, q_, k_, v_, attended_, gate_, up_;
     Activations permuted_[3];
     std::vector<float> cos_, sin_;
+    int32_t units_per_kv_head_;
+    std::vector<float> partials_;  // of one token: [unit][page][kMaxGroupHeads][partial_stride]
 };
 
 }  // namespace di

@@ -182,5 +182,6 @@ class CodeDot {
 #undef DI_EACH_LANE
 
 constexpr int kGemmRows = 4;
+constexpr int kScoreBlocks = 1;
 
 }  // namespace

@@ -10,31 +10,34 @@
 
 namespace di {
 
-// Runs `task(context, index)` for index 0..count-1 on the calling thread and the workers.
+// Runs a loop's body for index 0..count-1 on the calling thread and the workers.
 //
 // Indices are claimed one by one, and the caller works too: a worker that the system has put aside claims nothing and
 // so delays nobody, which keeps a loop fast on an oversubscribed machine. Workers watch for the next loop for some
 // microseconds (loops follow each other closely within a token), then sleep on a condition variable.
 class ThreadPool {
   public:
-    using Task = void (*)(void* context, int32_t index);
-
-    static constexpr int32_t kMaxCount = 0xffff;
-
     explicit ThreadPool(int num_threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
     int num_threads() const { return static_cast<int>(workers_.size()) + 1; }
-    void run(int32_t count, Task task, void* context);  // count <= kMaxCount
 
     template <typename F>
     void parallel_for(int32_t count, F&& body) {
-        run(count, [](void* context, int32_t index) { (*static_cast<F*>(context))(index); }, &body);
+        for (int32_t begin = 0; begin < count; begin += kMaxCount) {
+            auto shifted = [&body, begin](int32_t index) { body(begin + index); };
+            const auto call = [](void* context, int32_t index) { (*static_cast<decltype(shifted)*>(context))(index); };
+            run(count - begin < kMaxCount ? count - begin : kMaxCount, call, &shifted);
+        }
     }
 
   private:
+    using Task = void (*)(void* context, int32_t index);
+    static constexpr int32_t kMaxCount = 0xffff;
+
+    void run(int32_t count, Task task, void* context);  // count <= kMaxCount
     void work();
     void worker_loop();
     bool wait_for_loop(uint32_t seen);
