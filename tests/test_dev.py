@@ -99,12 +99,13 @@ def _undeclared(pattern: str, declared: set[str]) -> set[tuple[str, str]]:
         for path in _ROOT.glob(pattern)
         if not path.name.startswith("make_")
         for name in _third_party_imports(path)
-        if _DISTRIBUTIONS.get(name, name).lower() not in declared
+        if _DISTRIBUTIONS.get(name, name).lower().replace("_", "-") not in declared
     }
 
 
 def _names(requirements: list[str]) -> set[str]:
-    return {re.split(r"[^\w-]", requirement)[0].lower() for requirement in requirements}
+    names = (re.split(r"[^\w-]", requirement)[0] for requirement in requirements)
+    return {name.lower().replace("_", "-") for name in names}
 
 
 def _third_party_imports(path: Path) -> set[str]:
