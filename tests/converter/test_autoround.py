@@ -116,6 +116,7 @@ def test_a_zero_point_that_overflowed_is_refused(tmp_path: Path) -> None:
         ({"packing_format": "auto_round:fp8_static"}, "layout auto_round:fp8_static is not"),
         ({"packing_format": "auto_round:llm_compressor"}, "layout auto_round:llm_compressor is"),
         ({"packing_format": "itrex"}, "layout itrex is not supported"),
+        ({"packing_format": "mlx"}, "layout mlx is not supported"),
         ({"data_type": "mx_fp"}, "data type mx_fp is not supported"),
         ({"data_type": "int_asym_dq", "super_bits": 6}, "data type int_asym_dq is not supported"),
         ({"act_bits": 8}, "AutoRound with 8-bit inputs is not supported"),

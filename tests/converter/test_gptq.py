@@ -232,6 +232,18 @@ def test_overrides_for_single_linears(tmp_path: Path) -> None:
     check_exact(folder, tmp_path / "hf")
 
 
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize("act_order", [False, True], ids=["plain", "act-order"])
+def test_sizes_that_fill_no_word(bits: int, act_order: bool, tmp_path: Path) -> None:
+    """36 inputs and 20 outputs: the last word of every stream is half empty."""
+    model = TinyModel("llama", hidden=36, inner=20, heads=3, kv_heads=1, head_dim=12, layers=1)
+    for group_size in (-1, 16):
+        folder = create_folder(
+            model=model, bits=bits, group_size=group_size, sym=False, act_order=act_order
+        )
+        check_exact(folder, tmp_path / f"g{group_size}")
+
+
 def test_the_words_of_straddling_codes() -> None:
     """Codes 0, 1, 2 ... mod 8 in both 3-bit layouts, checked against words made by hand."""
     codes = (np.arange(32) % 8)[None]

@@ -2,9 +2,9 @@
 
 `packing_format` (auto_round:export/export_to_autoround/export.py), `backend` in old folders, says
 which: `auto_round:auto_gptq` stores zero points less one as GPTQ's first version does, `auto_round`
-and `auto_round:gptqmodel` store them as they are, `auto_round:auto_awq` is AWQ's gemm, `mlx` is
-MLX. 5, 6 and 7 bits are one bitstream here, not GPTQModel's planes. What AutoRound exports as
-`gptq`, `awq` or `compressed-tensors` says so itself.
+and `auto_round:gptqmodel` store them as they are, `auto_round:auto_awq` is AWQ's gemm. 5, 6 and 7
+bits are one bitstream here, not GPTQModel's planes. What AutoRound exports as `gptq`, `awq`,
+`compressed-tensors` or for MLX says so itself.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from app.converter.sources import awq
 from app.converter.sources.gptq import create_gptq
 from app.converter.sources.gptq_config import GptqSettings, Rule, Writer, compile_rule
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat
-from app.converter.sources.mlx import MlxFormat
 from app.core.errors import InvalidSourceError, UnsupportedError
 
 NAME = "auto-round"
 _DENSE_BITS = 16
-_LAYOUTS = ("auto_round", "gptq", "awq", "mlx")  # the words that a known `packing_format` holds
-_REFUSED_WORDS = ("fp", "gguf", "llm_compressor")
+_LAYOUTS = ("auto_round", "gptq", "awq")  # the words that a known `packing_format` holds
+_REFUSED_WORDS = ("fp", "gguf", "llm_compressor", "mlx")
 
 
 def from_folder(declaration: Declaration, folder: Folder) -> LinearFormat:
@@ -39,9 +38,6 @@ def _route(layout: str, declaration: Declaration, folder: Folder) -> LinearForma
     if "awq" in layout:
         table = {**declaration.table, "version": "gemm"}
         return awq.from_folder(Declaration("awq", table, declaration.where), folder)
-    if "mlx" in layout:
-        table = folder.config.get("quantization") or declaration.table
-        return MlxFormat(Declaration("mlx", table, declaration.where), folder)
     less_one = "gptq" in layout and "gptqmodel" not in layout
     settings = GptqSettings(
         where=declaration.where,

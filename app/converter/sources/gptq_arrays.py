@@ -18,13 +18,19 @@ import numpy.typing as npt
 from app.checkpoint.bits import pack_codes
 from app.checkpoint.layout import F16, check_linear
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype
+from app.converter.sources.bitstream import nibble_floats
 from app.converter.sources.dense import load_floats
 from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.gptq_config import LinearSettings
 from app.converter.sources.gptq_layout import gather, unpack
 from app.converter.sources.gptq_zeros import Convention, Judged, add_one_to_words, zero_points
 from app.converter.sources.hf_folder import StoredArray
-from app.converter.sources.native_grid import native_bits, native_scales, to_native_groups
+from app.converter.sources.native_grid import (
+    flip_sign_bits,
+    native_bits,
+    native_scales,
+    to_native_groups,
+)
 from app.core.jobs import check_cancelled
 
 Array = npt.NDArray[Any]
@@ -90,18 +96,16 @@ def load_native(arrays: GptqArrays, quant: QuantScheme) -> Linear:
 
 def iter_dense(arrays: GptqArrays) -> Iterator[tuple[slice, Floats]]:
     """(rows, float32 [n, in]) by the formula, from first to last."""
-    words, groups = arrays.qweight.load().view(np.uint32), _column_groups(arrays)
+    words = arrays.qweight.load().view(np.uint32)
     scales, zeros = load_scales(arrays).astype(np.float32), _zeros_by_formula(arrays)
-    bits, columns = arrays.settings.bits, np.arange(arrays.shape[1])
     step = rows_per_block(arrays.shape[1])
     for start in range(0, arrays.shape[0], step):
         check_cancelled()
         rows = slice(start, min(start + step, arrays.shape[0]))
-        codes = gather(words[:, rows], bits, columns, is_planar=arrays.settings.is_planar)
-        weight = codes.astype(np.float32)
-        weight -= zeros[:, rows][groups]
-        weight *= scales[:, rows][groups]
-        yield rows, np.ascontiguousarray(weight.T)
+        weight = _codes_by_formula(arrays, words[:, rows])
+        _apply(np.subtract, weight, zeros[:, rows], arrays)
+        _apply(np.multiply, weight, scales[:, rows], arrays)
+        yield rows, weight
 
 
 def load_scales(arrays: GptqArrays) -> Array:
@@ -117,6 +121,26 @@ def _column_groups(arrays: GptqArrays) -> npt.NDArray[np.intp]:
     by_column = np.empty_like(groups)
     by_column[arrays.order] = groups
     return by_column
+
+
+def _codes_by_formula(arrays: GptqArrays, words: Words) -> Floats:
+    """Codes float32 [n, in] of words [num_words, n], each by its own address."""
+    bits, num_columns = arrays.settings.bits, arrays.shape[1]
+    if bits == 4:
+        codes = nibble_floats(np.ascontiguousarray(words.T).view(np.uint8))
+        return np.ascontiguousarray(codes[:, :num_columns])
+    fields = gather(words, bits, np.arange(num_columns), is_planar=arrays.settings.is_planar)
+    return fields.T.astype(np.float32, order="C")
+
+
+def _apply(operation: np.ufunc, weight: Floats, values: Floats, arrays: GptqArrays) -> None:
+    """Applies values [G, n] to the columns of their groups in weight [n, in]."""
+    by_row = np.ascontiguousarray(values.T)
+    if arrays.order is None and weight.shape[1] % arrays.group_size == 0:
+        groups = weight.reshape(*by_row.shape, arrays.group_size)
+        operation(groups, by_row[:, :, None], out=groups)
+        return
+    operation(weight, np.take(by_row, _column_groups(arrays), axis=1), out=weight)
 
 
 def _spread(arrays: GptqArrays, values: Array) -> Array:
@@ -144,11 +168,7 @@ def _has_planes(arrays: GptqArrays) -> bool:
 def _pack_words(arrays: GptqArrays, words: Words) -> Codes:
     bits = arrays.settings.bits
     packed = words.view(np.uint8)[:, : arrays.shape[1] * bits // 8]
-    if not arrays.zeros.is_centred:
-        return packed
-    # q - 2 ** (bits - 1) in two's complement is q with its top bit flipped.
-    centres = pack_codes(np.full((1, 8), arrays.centre, np.uint8), bits)[0]
-    return packed ^ np.resize(centres, packed.shape[1])
+    return flip_sign_bits(packed, bits) if arrays.zeros.is_centred else packed
 
 
 def _pack_codes(arrays: GptqArrays, words: Words) -> Codes:

@@ -46,7 +46,8 @@ def read_declaration(config: Mapping[str, Any], path: Path) -> Declaration | Non
         if not isinstance(table, dict):
             raise InvalidSourceError(f"{path.name}: {where} is not a JSON object.")
         method = table.get("quant_method") or table.get("method") or default
-        return Declaration(str(method).lower(), table, where)
+        # AutoRound's first releases wrote their repository's name.
+        return Declaration(str(method).lower().removeprefix("intel/"), table, where)
     return None
 
 
