@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import numpy as np
@@ -25,8 +26,9 @@ def exercise_linears(instruction_set: str) -> None:
     dense = [dense_linear(dtype, shape) for dtype in DENSE_DTYPES for shape in SHAPES]
     for linear in quantized + dense:
         native = NativeLinear(context, PlannedLinear(linear).source)
-        for num_rows in (1, 2, 15):
-            native.apply(np.ones((num_rows, linear.shape[1]), np.float32))
+        for num_rows, int8_activations in itertools.product((1, 15), (False, True)):
+            x = np.ones((num_rows, linear.shape[1]), np.float32)
+            native.apply(x, int8_activations=int8_activations)
         native.row(linear.shape[0] - 1)
         native.close()
     context.close()
@@ -45,10 +47,13 @@ def exercise_models(instruction_set: str) -> None:
 
 
 def main() -> None:
-    """All of it, on every instruction set."""
-    for instruction_set in instruction_sets():
-        exercise_linears(instruction_set)
-        exercise_models(instruction_set)
+    """All of it, on every instruction set; the models on one are what `threads` share."""
+    if sys.argv[1:] == ["threads"]:
+        exercise_models(instruction_sets()[0])
+    else:
+        for instruction_set in instruction_sets():
+            exercise_linears(instruction_set)
+            exercise_models(instruction_set)
     sys.stdout.write("done\n")
 
 
