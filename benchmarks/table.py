@@ -14,13 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from app.core.device import describe_machine
+from benchmarks import conversion_table
 from benchmarks.measure import print_json, run_json
 
 _ROOT = Path(__file__).resolve().parents[1]
 _README = _ROOT / "README.md"
 _BEGIN, _END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+_GRIDS_BEGIN, _GRIDS_END = "<!-- conversions: begin -->", "<!-- conversions: end -->"
 _QUIET_LOAD = 1.0
-_NAMES = ("startup", "conversion", "decode", "responsiveness")
+_NAMES = (
+    "startup",
+    "conversion",
+    "conversion_speed",
+    "conversion_memory",
+    "conversion_table",
+    "decode",
+    "responsiveness",
+)
 
 Rows = list[tuple[str, str]]
 
@@ -33,6 +43,31 @@ def _conversion_rows(figures: dict[str, Any]) -> Rows:
     peak_mib = figures["peak_rss_bytes"] / (1 << 20)
     return [
         ("Converting the starter model", f"{figures['seconds']:.1f} s, {peak_mib:.0f} MiB at most")
+    ]
+
+
+def _conversion_speed_rows(figures: dict[str, Any]) -> Rows:
+    rows = [
+        (
+            f"{kind} converted exactly, one core (gguf only decoding)",
+            f"{speed['exact_mb_s']:.0f} MB/s ({speed['gguf_dequantize_mb_s']:.0f})",
+        )
+        for kind, speed in figures.items()
+        if "exact_mb_s" in speed
+    ]
+    if "llama.cpp" in figures:
+        speed = figures["llama.cpp"]["requantize_mb_s"]
+        rows.append(("llama.cpp requantizing Q4_K_M to Q4_0, one core", f"{speed:.0f} MB/s"))
+    return rows
+
+
+def _conversion_memory_rows(figures: dict[str, Any]) -> Rows:
+    return [
+        (
+            f"7B shapes, vocabulary of 152,064, {case}: peak memory",
+            f"{measured['peak_rss_bytes'] / 1e9:.2f} GB, {measured['mb_per_s']:.0f} MB/s",
+        )
+        for case, measured in figures.items()
     ]
 
 
@@ -59,6 +94,8 @@ def _responsiveness_rows(figures: dict[str, Any]) -> Rows:
 _ROWS: dict[str, Callable[[dict[str, Any]], Rows]] = {
     "startup": _startup_rows,
     "conversion": _conversion_rows,
+    "conversion_speed": _conversion_speed_rows,
+    "conversion_memory": _conversion_memory_rows,
     "decode": _decode_rows,
     "responsiveness": _responsiveness_rows,
 }
@@ -87,14 +124,21 @@ def _describe_disturbance() -> str:
     return f" Measured beside other work (load {load:.1f}), so too slow."
 
 
-def _write_table(results: dict[str, dict[str, Any]], disturbance: str) -> None:
-    rows = [row for name in _NAMES for row in _ROWS[name](results[name])]
+def _write_table(results: dict[str, Any], disturbance: str) -> None:
+    rows = [row for name in _NAMES if name in _ROWS for row in _ROWS[name](results[name])]
     lines = ["| what | measured |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows)]
+    described = _describe_run() + disturbance
     text = _README.read_text(encoding="utf-8")
-    before, rest = text.split(_BEGIN)
-    after = rest.split(_END)[1]
-    table = "\n".join([_BEGIN, _describe_run() + disturbance, "", *lines, _END])
-    _README.write_text(f"{before}{table}{after}", encoding="utf-8")
+    text = _replace_between(text, _BEGIN, _END, "\n".join([described, "", *lines]))
+    grids = conversion_table.render(results["conversion_table"])
+    text = _replace_between(text, _GRIDS_BEGIN, _GRIDS_END, f"{described}\n\n{grids}")
+    _README.write_text(text, encoding="utf-8")
+
+
+def _replace_between(text: str, begin: str, end: str, content: str) -> str:
+    before, rest = text.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}\n{content}\n{end}{after}"
 
 
 def _describe_run() -> str:

@@ -48,10 +48,25 @@ def _pack3(codes: Bytes) -> Bytes:
     """Eight codes a word: neighbours move together in three steps, until 24 bits are left."""
     rows, columns = codes.shape
     words = np.ascontiguousarray(codes).view("<u8") & np.uint64(0x0707070707070707)
-    words = (words | words >> np.uint64(5)) & np.uint64(0x003F003F003F003F)
-    words = (words | words >> np.uint64(10)) & np.uint64(0x00000FFF00000FFF)
+    words |= words >> np.uint64(5)
+    words &= np.uint64(0x003F003F003F003F)
+    words |= words >> np.uint64(10)
+    words &= np.uint64(0x00000FFF00000FFF)
     words |= words >> np.uint64(20)
-    return words.view(np.uint8).reshape(rows, columns // 8, 8)[..., :3].reshape(rows, -1)
+    units = words.astype("<u4")
+    if columns % 32:
+        return units.view(np.uint8).reshape(rows, columns // 8, 4)[..., :3].reshape(rows, -1)
+    return _join_24_bits(units.reshape(rows, -1, 4)).view(np.uint8).reshape(rows, -1)
+
+
+def _join_24_bits(units: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """The low 24 bits of every four numbers in three: [..., 4] -> [..., 3]."""
+    first, second, third, fourth = (units[..., index] for index in range(4))
+    joined = np.empty((*units.shape[:-1], 3), "<u4")
+    joined[..., 0] = (first & 0xFFFFFF) | second << 24
+    joined[..., 1] = (second >> 8 & 0xFFFF) | third << 16
+    joined[..., 2] = (third >> 16 & 0xFF) | fourth << 8
+    return joined
 
 
 def _unpack4(packed: Bytes, signed: bool) -> Bytes:
