@@ -22,7 +22,7 @@ def convert_with_progress(*args: Any, **options: Any) -> ConversionReport:
             if isinstance(event, ConversionProgressed):
                 bar.update(event.done_bytes, event.total_bytes, _describe(event))
             elif isinstance(event, EvaluationProgressed):
-                bar.update(event.num_done, event.num_tokens, f"evaluating {event.grid}")
+                bar.update(event.num_done, event.num_tokens, label=f"evaluating {event.grid}")
 
         return convert(*args, **options, listener=show, cancel=cancel)
 

@@ -20,26 +20,31 @@ class ProgressBar:
         self._stream = stream or sys.stderr
         self._is_terminal = self._stream.isatty()
         self._last_s = 0.0
-        self._last_line = -1
+        self._last_line = ("", -1)
         self._width = 0
 
-    def update(self, done: int, total: int, text: str = "") -> None:
-        """Shows `done` of `total`; cheap enough for every tensor and token."""
+    def update(self, done: int, total: int, text: str = "", label: str = "") -> None:
+        """Shows `done` of `total`; cheap enough for every tensor and token.
+
+        `label`, where given, replaces the bar's own: another stage of the work, from 0 again.
+        """
         fraction = min(1.0, done / total) if total else 1.0
+        label = label or self._label
+        line = (label, int(fraction * _LINES_WITHOUT_TERMINAL))
         if self._is_terminal:
-            self._draw(fraction, text)
-        elif (line := int(fraction * _LINES_WITHOUT_TERMINAL)) > self._last_line:
+            self._draw(fraction, text, label)
+        elif line != self._last_line:
             self._last_line = line
-            self._stream.write(f"{self._label}: {fraction:4.0%} {text}\n")
+            self._stream.write(f"{label}: {fraction:4.0%} {text}\n")
             self._stream.flush()
 
-    def _draw(self, fraction: float, text: str) -> None:
+    def _draw(self, fraction: float, text: str, label: str) -> None:
         now = time.monotonic()
         if now - self._last_s < _MIN_INTERVAL_S and fraction < 1.0:
             return
         self._last_s = now
         bar = "#" * int(fraction * _BAR_WIDTH)
-        line = f"{self._label} [{bar:<{_BAR_WIDTH}}] {fraction:4.0%} {text}"
+        line = f"{label} [{bar:<{_BAR_WIDTH}}] {fraction:4.0%} {text}"
         self._stream.write(f"\r{line:<{self._width}}")
         self._stream.flush()
         self._width = len(line)

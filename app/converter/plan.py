@@ -104,7 +104,7 @@ def _vocabulary_notes(grid: Grid, plans: Mapping[str, GridPlan]) -> tuple[str, .
     if grid not in (Grid.W3, Grid.W4, Grid.W3W4):
         return ()
     kept = [f"{name} ({_label(plans[name])})" for name in VOCABULARY_LINEARS if name in plans]
-    return (f"Kept apart, where 3 or 4 bits cost most: {', '.join(kept)}.",)
+    return (f"Not on this grid, because it would cost most there: {', '.join(kept)}.",)
 
 
 def _label(plan: GridPlan) -> str:
