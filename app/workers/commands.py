@@ -48,7 +48,11 @@ class CancelRequest(Command):
 
 @dataclass(frozen=True, slots=True)
 class ConvertSource(Command):
-    """Convert one source; answered by ConversionPlanned, ConversionProgressed, one last event."""
+    """Convert one source; answered by ConversionPlanned, ConversionProgressed, one last event.
+
+    The other fields are arguments of `app.converter.pipeline.convert`; with `evaluate` or `compare`
+    EvaluationProgressed comes too.
+    """
 
     source: Path
     output: Path
@@ -56,6 +60,10 @@ class ConvertSource(Command):
     group_size: int = 128
     tokenizer_dir: Path | None = None
     overwrite: bool = False
+    vram_budget: int | None = None
+    allow_lossy: bool = False
+    evaluate: bool = False
+    compare: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,7 @@ class PlanConversion(Command):
     grid: str = "auto"
     group_size: int = 128
     tokenizer_dir: Path | None = None
+    vram_budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Conversion in a child process: one job at a time, cancelled between two tensors."""
+"""Conversion in a child process: one job at a time, cancelled between two blocks of rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.core.events import (
     JobCancelled,
     JobFailed,
 )
-from app.core.jobs import CancelToken
+from app.core.jobs import CancelToken, cancellable_by
 from app.workers.child import Listener
 from app.workers.commands import CancelJob, Command, ConvertSource, PlanConversion
 
@@ -69,6 +69,10 @@ class ConvertService:
             group_size=command.group_size,
             tokenizer_dir=command.tokenizer_dir,
             overwrite=command.overwrite,
+            vram_budget=command.vram_budget,
+            allow_lossy=command.allow_lossy,
+            evaluate=command.evaluate,
+            compare=command.compare,
             listener=self._listener,
             cancel=cancel,
         )
@@ -81,8 +85,13 @@ def create_service(listener: Listener) -> ConvertService:
 
 
 def _plan(command: PlanConversion, cancel: CancelToken) -> Event:
-    with closing(open_source(command.source, tokenizer_dir=command.tokenizer_dir)) as source:
-        plan = plan_conversion(source, command.output, command.grid, command.group_size)
+    with (
+        cancellable_by(cancel),
+        closing(open_source(command.source, tokenizer_dir=command.tokenizer_dir)) as source,
+    ):
+        plan = plan_conversion(
+            source, command.output, command.grid, command.group_size, command.vram_budget
+        )
     cancel.check()
     return ConversionPlanned(plan)
 

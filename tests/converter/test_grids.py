@@ -58,7 +58,6 @@ def _source(
         native=None if native is None else native.quant,
         load_native=_never if native is None else lambda: native,
         load_dense=dense or _never,
-        load_raw=None if raw is None else lambda: raw,
         load_bias=None if bias is None else lambda: bias,
     )
 

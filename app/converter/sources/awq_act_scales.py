@@ -58,7 +58,6 @@ def divide_columns(linear: SourceLinear, stored: StoredArray) -> SourceLinear:
         # A dense one is named for what it is now: float32.
         source_type=f"{linear.source_type} {short}" if linear.is_quantized else "F32",
         native=None,
-        load_raw=None,
         load_dense=partial(_load_divided, linear, scales),
         iter_dense=partial(_iter_divided, linear, scales),
     )

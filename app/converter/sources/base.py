@@ -24,9 +24,9 @@ from app.checkpoint.schemes import Linear, QuantScheme
 class SourceLinear:
     """A weight matrix, read lazily: exactly (`load_native`, when `native` is set) or densely.
 
-    `source_type` is the format's own word (`Q4_K`, `BF16`); `source_bytes` its size on disk.
-    `native` is the scheme that holds it bit for bit; None where there is none (then only
-    `load_dense` works) or where the source is itself dense (then `load_raw` gives its own dtype).
+    `source_type` is the format's own word (`Q4_K`; F32, F16 or BF16 unless `is_quantized`);
+    `source_bytes` its size on disk. `native` is the scheme that holds it bit for bit; None where
+    there is none or where the source is itself dense (then `load_native` does not work).
     `load_dense` gives what the source's own library decodes to, `iter_dense` the same as
     (rows, block of rows) from first to last, for those who must not hold the whole. `load_rows`,
     where a format can give it cheaply, is the same for some rows.
@@ -41,7 +41,6 @@ class SourceLinear:
     native: QuantScheme | None
     load_native: Callable[[], Linear]
     load_dense: Callable[[], npt.NDArray[np.float32]]
-    load_raw: Callable[[], npt.NDArray[Any]] | None = None
     load_bias: Callable[[], npt.NDArray[Any]] | None = None
     iter_dense: Callable[[], Iterator[tuple[slice, npt.NDArray[np.float32]]]] | None = None
     load_rows: Callable[[slice], npt.NDArray[np.float32]] | None = None

@@ -65,7 +65,6 @@ def _create_linear(place: LinearPlace, weight: StoredArray) -> SourceLinear:
         native=None,
         load_native=partial(_refuse_native, weight.name),
         load_dense=partial(_load_float32, weight),
-        load_raw=partial(load_floats, weight),
         load_bias=None if place.bias is None else partial(load_float_vector, place.bias),
         iter_dense=partial(_iter_float32, weight),
     )

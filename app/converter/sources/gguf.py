@@ -136,7 +136,6 @@ def _create_linear(name: str, tensors: LinearTensors, order: Order) -> SourceLin
         native=native.quant if native else None,
         load_native=partial(load_native, rows, info.type, shape, info.name),
         load_dense=partial(_load_dense, dense_rows, shape),
-        load_raw=partial(load_floats, rows, info.type, info.name) if is_float else None,
         load_bias=_bias_loader(tensors.bias, order),
         iter_dense=dense_rows,
         load_rows=partial(load_rows, rows, info.type, info.name, scale),
