@@ -110,7 +110,7 @@ class _Run:
     ) -> None:
         self._work, self._report = work, report
         self._convert_to, self._evaluator = convert_to, evaluator
-        self._own_grid = Grid.EXACT if _is_held_exactly(source) else Grid.DENSE
+        self._is_held_exactly = _is_held_exactly(source)
 
     def rows(self, comparison: Comparison) -> tuple[GridEvaluation, ...]:
         """This conversion's row first; each other checkpoint is deleted once it is evaluated."""
@@ -132,8 +132,8 @@ class _Run:
         if self._report.lossless:
             return self._work.checkpoint
         path = self._work.comparison / "yardstick"
-        made = self._convert_to(self._own_grid.value, path)
-        assert made.lossless, "the source's own grid, or dense: neither rounds"
+        if not (self._is_held_exactly and self._convert_to(Grid.EXACT, path).lossless):
+            self._convert_to(Grid.DENSE, path)
         return path
 
 
