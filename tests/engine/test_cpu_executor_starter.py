@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 import pytest
 from tokenizers import Tokenizer
 
@@ -154,3 +155,18 @@ def test_int8_activations_do_not_depend_on_the_chunks(
     for i in (0, 1, 40, 254, 255, 256, 257, 299):
         (row,) = int8_executor.step([SequenceChunk(0, i, token_ids[i : i + 1])])
         np.testing.assert_array_equal(row[0], whole[i])
+
+
+def test_closing_makes_the_process_smaller(starter_checkpoint: Path) -> None:
+    """Twice: an allocator that keeps what was freed does so from the second time on."""
+    with Checkpoint.open(starter_checkpoint) as checkpoint:
+        spec = create_spec(checkpoint.config)
+        for _ in range(2):
+            before = psutil.Process().memory_info().rss
+            executor = CpuExecutor(checkpoint, spec, 256)
+            executor.step([SequenceChunk(0, 0, np.ones(20, np.int32))])
+            weights_bytes = executor.memory_use().weights_bytes
+            held = psutil.Process().memory_info().rss - before
+            executor.close()
+            given_back = before + held - psutil.Process().memory_info().rss
+            assert given_back > 0.9 * weights_bytes

@@ -107,7 +107,7 @@ int32_t di_linear_row(di_context* context, const di_linear* linear, int32_t row,
         [&] {
             const di::Tiles& w = linear->packed.tiles();
             if (row < 0 || row >= w.out_features) throw std::invalid_argument("the row does not exist");
-            const auto padded = di::aligned_array<float>(static_cast<size_t>(w.padded_in));
+            const auto padded = di::page_array<float>(static_cast<size_t>(w.padded_in));
             context->core.decode_row(w, row, padded.get());
             std::memcpy(out, padded.get(), sizeof(float) * static_cast<size_t>(w.in_features));
             return 0;

@@ -17,7 +17,7 @@ KVCache::KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int
 void KVCache::grow(int32_t slot_index, int32_t length) {
     Slot& slot = slots_[slot_index];
     while (static_cast<int64_t>(slot.pages.size()) * kPageTokens < length) {
-        slot.pages.push_back(aligned_array<uint8_t>(page_bytes()));
+        slot.pages.push_back(page_array<uint8_t>(page_bytes()));
         const uint8_t* head = slot.pages.back().get();
         for (std::vector<KVPage>& view : slot.views) {
             view.push_back({head, head + key_bytes()});

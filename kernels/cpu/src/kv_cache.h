@@ -26,7 +26,7 @@ class KVCache {
 
   private:
     struct Slot {
-        std::vector<AlignedArray<uint8_t>> pages;  // one page holds all layers and heads
+        std::vector<PageArray<uint8_t>> pages;  // one page holds all layers and heads
         std::vector<std::vector<KVPage>> views;    // [layer * num_kv_heads + head][page]
     };
 

@@ -65,11 +65,11 @@ bool has_perm(const std::vector<Layer>& layers, const Tiles& lm_head) {
 Activations::Activations(int32_t n)
     : width(n),
       stride(round_up(n, kColumnStep)),
-      x(aligned_array<float>(static_cast<size_t>(stride) * kMaxStepRows)),
-      steps(aligned_array<float>(static_cast<size_t>(stride) / 32 * kMaxStepRows)),
-      sums16(aligned_array<float>(static_cast<size_t>(stride) / 16 * kMaxStepRows)),
-      sums32(aligned_array<float>(static_cast<size_t>(stride) / 32 * kMaxStepRows)),
-      codes(aligned_array<int8_t>(static_cast<size_t>(stride) * kMaxStepRows)) {}
+      x(page_array<float>(static_cast<size_t>(stride) * kMaxStepRows)),
+      steps(page_array<float>(static_cast<size_t>(stride) / 32 * kMaxStepRows)),
+      sums16(page_array<float>(static_cast<size_t>(stride) / 16 * kMaxStepRows)),
+      sums32(page_array<float>(static_cast<size_t>(stride) / 32 * kMaxStepRows)),
+      codes(page_array<int8_t>(static_cast<size_t>(stride) * kMaxStepRows)) {}
 
 size_t Activations::num_bytes() const {
     const size_t columns = static_cast<size_t>(stride) * kMaxStepRows;

@@ -24,8 +24,8 @@ struct Activations {
     size_t num_bytes() const;
 
     int32_t width = 0, stride = 0;
-    AlignedArray<float> x, steps, sums16, sums32;
-    AlignedArray<int8_t> codes;
+    PageArray<float> x, steps, sums16, sums32;
+    PageArray<int8_t> codes;
 };
 
 struct Layer {

@@ -2,36 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <stdexcept>
 
-#if defined(_WIN32)
-#include <malloc.h>
-#else
-#include <cstdlib>
-#endif
-
 namespace di {
-
-void AlignedDelete::operator()(void* p) const {
-#if defined(_WIN32)
-    _aligned_free(p);
-#else
-    std::free(p);
-#endif
-}
-
-void* allocate_zeroed(size_t bytes) {
-    const size_t rounded = (std::max<size_t>(bytes, 1) + 63) / 64 * 64;
-#if defined(_WIN32)
-    void* p = _aligned_malloc(rounded, 64);
-#else
-    void* p = std::aligned_alloc(64, rounded);
-#endif
-    if (!p) throw std::bad_alloc();
-    std::memset(p, 0, rounded);
-    return p;
-}
 
 namespace {
 
@@ -139,7 +112,7 @@ void check(const di_linear_source& s) {
 PackedLinear::PackedLinear(const di_linear_source& source, ThreadPool& pool) {
     check(source);
     plan(source);
-    data_ = aligned_array<uint8_t>(tiles_.tile_bytes * static_cast<size_t>(tiles_.num_tiles));
+    data_ = page_array<uint8_t>(tiles_.tile_bytes * static_cast<size_t>(tiles_.num_tiles));
     tiles_.data = data_.get();
     const int32_t tiles_a_task = tiles_.num_tiles / 256 + 1;
     pool.parallel_for((tiles_.num_tiles + tiles_a_task - 1) / tiles_a_task, [&](int32_t task) {
@@ -147,7 +120,7 @@ PackedLinear::PackedLinear(const di_linear_source& source, ThreadPool& pool) {
         for (int32_t tile = task * tiles_a_task; tile < end; ++tile) pack_tile(source, tile);
     });
     if (source.bias) {
-        bias_ = aligned_array<float>(static_cast<size_t>(tiles_.num_tiles) * kTileRows);
+        bias_ = page_array<float>(static_cast<size_t>(tiles_.num_tiles) * kTileRows);
         std::copy(source.bias, source.bias + source.out_features, bias_.get());
         tiles_.bias = bias_.get();
     }

@@ -1,0 +1,42 @@
+#include "memory.h"
+
+#include <cstdlib>
+#include <new>
+
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
+#include <windows.h>
+#else
+#include <sys/mman.h>
+#endif
+
+namespace di {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+// The sanitizer sees reads beyond a block of its own allocator, not those within a page.
+void* map(size_t bytes) { return std::calloc(bytes, 1); }
+void unmap(void* p, size_t) { std::free(p); }
+#elif defined(_WIN32)
+void* map(size_t bytes) { return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE); }
+void unmap(void* p, size_t) { VirtualFree(p, 0, MEM_RELEASE); }
+#else
+void* map(size_t bytes) {
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? nullptr : p;
+}
+void unmap(void* p, size_t bytes) { munmap(p, bytes); }
+#endif
+
+}  // namespace
+
+void* allocate_pages(size_t bytes) {
+    void* p = map(bytes);
+    if (!p) throw std::bad_alloc();
+    return p;
+}
+
+void PagesDelete::operator()(void* p) const { unmap(p, bytes); }
+
+}  // namespace di
