@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QInputMethodEvent, QPaintEvent, QRegion
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -93,6 +93,28 @@ def test_nothing_is_sent_without_a_model(qtbot: QtBot, composer: Composer, sent:
     qtbot.keyClick(composer.edit, Qt.Key.Key_Return)
     assert sent == []
     assert composer.edit.toPlainText() == "hello"
+
+
+class _PaintedRegion(QObject):
+    """What of a widget was painted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.region = QRegion()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.region = self.region.united(event.region())
+        return False
+
+
+def test_other_words_in_the_placeholder_are_painted(qtbot: QtBot, composer: Composer) -> None:
+    composer.set_state(can_send=False, is_running=True, placeholder="Write meanwhile")
+    qtbot.wait(50)
+    painted, viewport = _PaintedRegion(), composer.edit.viewport()
+    viewport.installEventFilter(painted)
+    composer.set_state(can_send=False, is_running=True, placeholder="Message the model")
+    qtbot.waitUntil(lambda: painted.region.boundingRect() == viewport.rect())
 
 
 def test_escape_and_button_stop_a_running_reply_only(qtbot: QtBot, composer: Composer) -> None:

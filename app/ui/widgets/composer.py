@@ -109,6 +109,8 @@ class Composer(QFrame):
         """What can be done now; `placeholder` says why nothing can."""
         self._can_send, self._is_running = can_send, is_running
         self.edit.setPlaceholderText(placeholder)
+        # Qt repaints only when a placeholder comes or goes, not when its words change.
+        self.edit.viewport().update()
         self._update()
 
     def set_text(self, text: str) -> None:
