@@ -31,7 +31,7 @@ from benchmarks.measure import run_json
 # llama.cpp's names of whole-file mixes and their numbers (include/llama.h: enum llama_ftype).
 LLAMA_MIXES = {
     "Q4_0": 2, "Q4_1": 3, "Q5_0": 8, "Q5_1": 9, "Q8_0": 7, "Q2_K": 10, "Q3_K_M": 12, "Q4_K_M": 15,
-    "Q5_K_M": 17, "Q6_K": 18, "IQ4_NL": 25, "IQ4_XS": 30, "TQ1_0": 36, "TQ2_0": 37, "MXFP4": 38,
+    "Q5_K_M": 17, "Q6_K": 18, "IQ4_NL": 25, "IQ4_XS": 30, "TQ1_0": 36, "TQ2_0": 37,
 }  # fmt: skip
 _QUANTIZE = """
 import sys, llama_cpp

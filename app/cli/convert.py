@@ -42,8 +42,8 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="compare every row of what is exact with the source's own decoding, not every eighth "
-        "block of rows",
+        help="compare every row of what is exact with the source's own decoding, not every "
+        "sixteenth block of rows",
     )
     parser.add_argument(
         "--eval",

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float32]
 # Which bits stand where is proved for every type by tests, for all values; a conversion checks that
 # it holds for this file. Decoding all of it twice takes five times as long as taking it apart (50
 # instead of 250 MB of Q4_K a second), and a wrong layout shows in any block.
-_BLOCK_STRIDE = 8
+_BLOCK_STRIDE = 16
 
 
 def verify_exact(
@@ -30,7 +30,7 @@ def verify_exact(
     """Decodes both sides of an exact linear, a block of rows at a time, and compares bits.
 
     Every block if `whole`, or where the source cannot give single rows (`load_rows`); otherwise the
-    first, the last and every eighth. One that differs after all is reported as what it is: the
+    first, the last and every sixteenth. One that differs after all is reported as what it is: the
     source's grid, with its error.
     """
     linear = converted.linear
