@@ -1,6 +1,6 @@
-"""All benchmarks, and the table of README.md made from them: `python3 dev.py bench [NAME ...]`.
+"""All benchmarks, and the tables of README.md made from them: `python3 dev.py bench [NAME ...]`.
 
-With names, only those are measured and printed; without, README's table is rewritten.
+With names, only those are measured; a table is rewritten when all that it shows was.
 """
 
 from __future__ import annotations
@@ -110,8 +110,7 @@ def main(names: list[str]) -> int:
     disturbance = _describe_disturbance()
     results = {name: run_json("-m", f"benchmarks.{name}") for name in names or _NAMES}
     print_json(results)
-    if not names:
-        _write_table(results, disturbance)
+    _write_tables(results, disturbance)
     return 0
 
 
@@ -124,14 +123,18 @@ def _describe_disturbance() -> str:
     return f" Measured beside other work (load {load:.1f}), so too slow."
 
 
-def _write_table(results: dict[str, Any], disturbance: str) -> None:
-    rows = [row for name in _NAMES if name in _ROWS for row in _ROWS[name](results[name])]
-    lines = ["| what | measured |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows)]
+def _write_tables(results: dict[str, Any], disturbance: str) -> None:
+    """Rewrites each of README's tables whose benchmarks were all measured."""
     described = _describe_run() + disturbance
     text = _README.read_text(encoding="utf-8")
-    text = _replace_between(text, _BEGIN, _END, "\n".join([described, "", *lines]))
-    grids = conversion_table.render(results["conversion_table"])
-    text = _replace_between(text, _GRIDS_BEGIN, _GRIDS_END, f"{described}\n\n{grids}")
+    if results.keys() >= _ROWS.keys():
+        rows = [row for name in _NAMES if name in _ROWS for row in _ROWS[name](results[name])]
+        lines = ["| what | measured |", "|---|---|"]
+        lines += [f"| {what} | {value} |" for what, value in rows]
+        text = _replace_between(text, _BEGIN, _END, "\n".join([described, "", *lines]))
+    if "conversion_table" in results:
+        grids = conversion_table.render(results["conversion_table"])
+        text = _replace_between(text, _GRIDS_BEGIN, _GRIDS_END, f"{described}\n\n{grids}")
     _README.write_text(text, encoding="utf-8")
 
 
