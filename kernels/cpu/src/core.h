@@ -50,6 +50,8 @@ struct AttentionTask {
     int32_t first, last;      // positions seen: first <= p < last
     int32_t head_dim, value_stride;
     float scale;
+    float softcap = 0.0f;     // scores become softcap * tanh(score / softcap); 0: they stay
+    const float* sinks = nullptr;  // [num_heads] or null: a logit that takes part in a head's softmax without a value
     bool half;                // fp16 cache, otherwise fp32
 };
 

@@ -37,6 +37,11 @@ inline F32x16 load_cached(const void* base, int64_t index) {
     return load(static_cast<const float*>(base) + index);
 }
 
+inline F32x16 finished_score(const AttentionTask& t, F32x16 dot) {
+    const F32x16 score = dot * broadcast(t.scale);
+    return t.softcap > 0.0f ? broadcast(t.softcap) * tanh(score / broadcast(t.softcap)) : score;
+}
+
 // Scores of 16 * BLOCKS positions, one a lane, for HEADS heads.
 template <bool HALF, int HEADS, int BLOCKS>
 void score_blocks(const AttentionTask& t, const void* keys, int block, float (*scores)[kPageTokens]) {
@@ -54,7 +59,7 @@ void score_blocks(const AttentionTask& t, const void* keys, int block, float (*s
         }
     }
     for (int h = 0; h < HEADS; ++h) {
-        for (int b = 0; b < BLOCKS; ++b) store(scores[h] + (block + b) * 16, sums[h][b] * broadcast(t.scale));
+        for (int b = 0; b < BLOCKS; ++b) store(scores[h] + (block + b) * 16, finished_score(t, sums[h][b]));
     }
 }
 
@@ -144,11 +149,19 @@ void merge_page(const AttentionTask& t, float* next, float* into) {
     }
 }
 
+// What a head's sums are multiplied with: 1 / total, with the sink's share in the total.
+inline float output_share(const AttentionTask& t, float* partial, int head) {
+    if (!t.sinks) return 1.0f / total_of(t, partial);
+    const float best = best_of(t, partial) > t.sinks[head] ? best_of(t, partial) : t.sinks[head];
+    const float share = expf(best_of(t, partial) - best);
+    return share / (total_of(t, partial) * share + expf(t.sinks[head] - best));
+}
+
 // out [num_heads][head_dim] = sums / total
 void finish_attention(const AttentionTask& t, float* partials, float* out) {
     for (int h = 0; h < t.num_heads; ++h) {
         float* partial = partial_at(t, partials, h);
-        const F32x16 share = broadcast(1.0f / total_of(t, partial));
+        const F32x16 share = broadcast(output_share(t, partial, h));
         for (int d = 0; d < t.head_dim; d += 16) store_n(out + h * t.head_dim + d, load(partial + d) * share, t.head_dim - d);
     }
 }

@@ -29,6 +29,11 @@ inline F32x16 exp(F32x16 x) {
     return scale_by_power(p, n);
 }
 
+// tanh x with an absolute error of about 1e-7: 1 - 2 / (1 + e^2x), which e^x's clamps keep finite.
+inline F32x16 tanh(F32x16 x) {
+    return broadcast(1.0f) - broadcast(2.0f) / (broadcast(1.0f) + exp(x + x));
+}
+
 // Lanes from `count` on hold `fill`.
 inline F32x16 load_n(const float* p, int count, float fill = 0.0f) {
     if (count >= 16) return load(p);
