@@ -14,7 +14,7 @@ from typing import Any
 from app import __version__
 from app.converter.export_grid import ExportGrid
 from app.converter.export_plan import ExportFormat, ExportPlan, fused_names
-from app.converter.sources.huggingface import hf_stem
+from app.spec.weight_names import LLAMA_NAMES
 
 _FUSED_NAMES = {"q_proj": "qkv_proj", "gate_proj": "gate_up_proj"}
 
@@ -30,7 +30,7 @@ def create_config(config: Mapping[str, Any], plan: ExportPlan, dense: list[str])
 def _compressed_tensors_table(plan: ExportPlan, dense: list[str]) -> dict[str, Any]:
     targets: dict[ExportGrid, list[str]] = {}
     for name, grid in plan.grids.items():
-        targets.setdefault(grid, []).append(hf_stem(name))
+        targets.setdefault(grid, []).append(LLAMA_NAMES.stem(name))
     if len(targets) == 1:  # else all by name: a class beside names makes the library warn of them
         targets = {grid: ["Linear"] for grid in targets}
     groups = [_group(grid, names) for grid, names in targets.items()]
@@ -39,7 +39,7 @@ def _compressed_tensors_table(plan: ExportPlan, dense: list[str]) -> dict[str, A
         "format": "pack-quantized",
         "quantization_status": "compressed",
         "config_groups": {f"group_{index}": group for index, group in enumerate(groups)},
-        "ignore": sorted({"lm_head", *(hf_stem(name) for name in dense)}),
+        "ignore": sorted({"lm_head", *(LLAMA_NAMES.stem(name) for name in dense)}),
         "kv_cache_scheme": None,
     }
 
@@ -86,7 +86,7 @@ def _gptq_settings(grid: ExportGrid) -> dict[str, Any]:
 
 def _pattern(name: str) -> str:
     """Matches each linear of the fused set, and the name that engines give to the whole."""
-    members = [hf_stem(member) for member in fused_names(name)]
+    members = [LLAMA_NAMES.stem(member) for member in fused_names(name)]
     parent, _, first = members[0].rpartition(".")
     shorts = [member.rpartition(".")[2] for member in members]
     if first in _FUSED_NAMES:

@@ -23,9 +23,9 @@ from app.converter.export_layouts import compressed_tensors_arrays, gptq_arrays
 from app.converter.export_plan import ExportFormat, ExportPlan
 from app.converter.report import JSON_NAME, MARKDOWN_NAME
 from app.converter.sources.file_rows import rows_per_block
-from app.converter.sources.huggingface import hf_stem
 from app.core.jobs import check_cancelled
 from app.spec.registry import create_spec
+from app.spec.weight_names import LLAMA_NAMES
 from app.spec.weights import iter_linears, iter_vectors
 
 Listener = Callable[[int, int, str], None]
@@ -62,7 +62,7 @@ class ExportWriter:
 
     def _iter_tensors(self, name: str) -> Iterator[tuple[str, Storable]]:
         """(name in the file, array) of one linear or vector."""
-        stem = hf_stem(name)
+        stem = LLAMA_NAMES.stem(name)
         if name not in self._checkpoint.manifest.linears:
             yield f"{stem}.weight", self._checkpoint.vector(name)
             return

@@ -6,18 +6,46 @@ Names are those of Hugging Face configurations.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
 from app.core.errors import UnsupportedError
+from app.spec.layer_type import LayerType
+from app.spec.moe_spec import MoeSpec
 from app.spec.rope import RopeSpec
 
+ACTIVATIONS = ("silu", "gelu", "gelu_pytorch_tanh")
 
-class LayerType(StrEnum):
-    """How a layer's attention sees the past, in Hugging Face's words."""
 
-    FULL = "full_attention"
-    SLIDING = "sliding_attention"
+class NormType(StrEnum):
+    """What every norm of the decoder computes."""
+
+    RMS_NORM = "rms_norm"
+    LAYER_NORM = "layer_norm"
+
+
+class NormPlacement(StrEnum):
+    """Where the norms of attention and MLP stand."""
+
+    PRE = "pre"  # before each
+    POST = "post"  # on each one's output, before it is added to the residual (OLMo2)
+    SANDWICH = "sandwich"  # both (Gemma 2 and 3, GLM-4)
+
+
+class QKNorm(StrEnum):
+    """Norms of queries and keys before the rotary embedding."""
+
+    NONE = "none"
+    HEAD = "head"  # over head_dim (Qwen3)
+    PROJECTION = "projection"  # over all heads at once (OLMo2)
+
+
+class MlpType(StrEnum):
+    """What the dense MLP computes."""
+
+    GATED = "gated"  # down(act(gate(x)) * up(x))
+    PLAIN = "plain"  # down(act(up(x)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +59,24 @@ class AttentionBias:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryScaling:
+    """Queries grow with their position: times 1 + beta * ln(1 + floor(position / length))."""
+
+    beta: float
+    original_max_position_embeddings: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """A decoder-only transformer.
+    """A decoder-only transformer; what has a default is as in Llama unless the family differs.
 
     Sizes are counts of elements; `head_dim` is explicit and need not be hidden_size / heads.
     `sliding_window` counts the keys a query sees, itself included (transformers' meaning).
+    `rms_norm_eps` serves LayerNorm too, and `norm_offset` is added to every stored norm weight
+    (Gemma stores w and computes with 1 + w). `sliding_rope` is the rope of sliding layers where it
+    differs; `rope_layers` names the layers that rotate at all (empty: all). Scores are multiplied
+    by `attention_multiplier`; softcaps are cap * tanh(x / cap). The embedding, what a block adds
+    to the residual, and the logits are multiplied by their multipliers.
     """
 
     family: str
@@ -55,13 +96,30 @@ class ModelSpec:
     tie_word_embeddings: bool
     attention_bias: AttentionBias
     mlp_bias: bool
-    qk_norm: bool
     sliding_window: int | None
     layer_types: tuple[LayerType, ...]
     dtype: str
     bos_token_id: int | None
     eos_token_ids: tuple[int, ...]
     adapter_path: str
+    attention_multiplier: float
+    qk_norm: QKNorm = QKNorm.NONE
+    norm_type: NormType = NormType.RMS_NORM
+    norm_bias: bool = False
+    norm_offset: float = 0.0
+    norm_placement: NormPlacement = NormPlacement.PRE
+    sliding_rope: RopeSpec | None = None
+    rope_layers: tuple[bool, ...] = ()
+    query_scaling: QueryScaling | None = None
+    attn_logit_softcapping: float | None = None
+    attention_sinks: bool = False
+    attention_output_gate: bool = False
+    mlp_type: MlpType = MlpType.GATED
+    moe: MoeSpec | None = None
+    embedding_multiplier: float = 1.0
+    residual_multiplier: float = 1.0
+    logits_multiplier: float = 1.0
+    final_logit_softcapping: float | None = None
 
     @property
     def num_queries_per_kv(self) -> int:
@@ -78,9 +136,25 @@ class ModelSpec:
         """Rows of k_proj and of v_proj."""
         return self.num_key_value_heads * self.head_dim
 
+    def layer_rope(self, index: int) -> RopeSpec | None:
+        """The rotary embedding of a layer; None where positions are not embedded (NoPE)."""
+        if self.rope_layers and not self.rope_layers[index]:
+            return None
+        is_sliding = self.layer_types[index] is LayerType.SLIDING
+        return self.sliding_rope or self.rope if is_sliding else self.rope
+
+    def layer_window(self, index: int) -> int | None:
+        """How many keys a query of a layer sees, itself included; None for all."""
+        return self.sliding_window if self.layer_types[index] is LayerType.SLIDING else None
+
+    def is_sparse(self, index: int) -> bool:
+        """Whether a layer's MLP is a mixture of experts."""
+        return self.moe is not None and self.moe.sparse_layers[index]
+
     def validate(self) -> ModelSpec:
         """Returns self; raises UnsupportedError naming the field that cannot be."""
         self._check_positive()
+        self._check_numbers()
         if self.num_attention_heads % self.num_key_value_heads:
             raise UnsupportedError(
                 f"num_attention_heads ({self.num_attention_heads}) is not a multiple of "
@@ -90,18 +164,26 @@ class ModelSpec:
             raise UnsupportedError(
                 f"head_dim ({self.head_dim}) is odd; rotary embedding needs pairs."
             )
-        if self.hidden_act not in ("silu",):
+        if self.hidden_act not in ACTIVATIONS:
             raise UnsupportedError(f"hidden_act {self.hidden_act!r} is not implemented.")
-        if len(self.layer_types) != self.num_hidden_layers:
-            raise UnsupportedError(
-                f"layer_types names {len(self.layer_types)} layers, "
-                f"num_hidden_layers is {self.num_hidden_layers}."
-            )
+        self._check_layers()
+        if self.moe is not None:
+            self.moe.validate(self.num_hidden_layers)
+        return self
+
+    def _check_layers(self) -> None:
+        per_layer = {"layer_types": self.layer_types, "no_rope_layers": self.rope_layers}
+        for name, entries in per_layer.items():
+            is_given = bool(entries) or name == "layer_types"
+            if is_given and len(entries) != self.num_hidden_layers:
+                raise UnsupportedError(
+                    f"{name} names {len(entries)} layers, "
+                    f"num_hidden_layers is {self.num_hidden_layers}."
+                )
         if LayerType.SLIDING in self.layer_types and not self.sliding_window:
             raise UnsupportedError(
                 "layer_types asks for sliding_attention, but sliding_window is not set."
             )
-        return self
 
     def _check_positive(self) -> None:
         for name in (
@@ -117,3 +199,16 @@ class ModelSpec:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
                 raise UnsupportedError(f"{name} must be a positive integer, not {value!r}.")
+
+    def _check_numbers(self) -> None:
+        for name in (
+            "attention_multiplier",
+            "attn_logit_softcapping",
+            "final_logit_softcapping",
+            "embedding_multiplier",
+            "residual_multiplier",
+            "logits_multiplier",
+        ):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise UnsupportedError(f"{name} must be a positive number, not {value!r}.")

@@ -10,6 +10,7 @@ from app.core.errors import UnsupportedError
 from app.spec.adapter import ArchitectureAdapter, architecture_of
 from app.spec.config_reader import ConfigReader
 from app.spec.model_spec import ModelSpec
+from app.spec.weight_names import WeightNames
 
 _FAMILIES = ("llama", "qwen2", "qwen3", "mistral")
 
@@ -36,6 +37,16 @@ def create_spec(config: Mapping[str, Any]) -> ModelSpec:
 
     Raises UnsupportedError naming the architecture, or the field, that is not supported.
     """
+    path, adapter = _find(config)
+    return adapter.read(ConfigReader(config), path)
+
+
+def weight_names(config: Mapping[str, Any]) -> WeightNames:
+    """How the checkpoints of this configuration's family name their tensors; raises likewise."""
+    return _find(config)[1].weight_names
+
+
+def _find(config: Mapping[str, Any]) -> tuple[str, ArchitectureAdapter]:
     architecture = architecture_of(ConfigReader(config))
     if architecture not in _ADAPTERS:
         raise UnsupportedError(f"The architecture {architecture} is not supported.")
@@ -45,4 +56,4 @@ def create_spec(config: Mapping[str, Any]) -> ModelSpec:
         raise UnsupportedError(
             f"config.json says architecture {architecture} but model_type {model_type!r}."
         )
-    return adapter.read(ConfigReader(config), path)
+    return path, adapter

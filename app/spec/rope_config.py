@@ -2,57 +2,113 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from app.core.errors import UnsupportedError
 from app.spec.config_reader import ConfigReader
+from app.spec.layer_type import LayerType
 from app.spec.rope import RopeSpec, RopeType
 
 _ALIASES = {"su": RopeType.LONGROPE, "none": RopeType.DEFAULT}
 
 
-def read_rope(config: ConfigReader, head_dim: int, default_theta: float | None) -> RopeSpec:
+@dataclass(frozen=True, slots=True)
+class RopeFacts:
+    """What a family knows of its rope before reading a configuration."""
+
+    head_dim: int
+    default_theta: float | None
+    partial_rotary: bool = False
+    default_partial_rotary_factor: float = 1.0
+
+
+def read_rope(config: ConfigReader, facts: RopeFacts) -> RopeSpec:
     """The rope of `config`: v5 `rope_parameters`, or v4 `rope_theta` + `rope_scaling`.
 
     Raises UnsupportedError when neither is present and the family has no default, when both
     disagree, and for a type or parameter that is not known.
     """
+    parameters = config.table("rope_parameters")
+    if _is_nested(parameters):
+        raise UnsupportedError(
+            "rope_parameters differ per layer type, which this model family does not know."
+        )
+    return _read(config, _merged_parameters(config, parameters, facts), facts)
+
+
+def read_ropes(config: ConfigReader, facts: RopeFacts) -> tuple[RopeSpec, RopeSpec | None]:
+    """The ropes of full and of sliding layers; the second is None where it is the first.
+
+    v5 nests `rope_parameters` per layer type. v4 says one rope, whose scaling is not meant for
+    sliding layers, and may say `rope_local_base_freq`, their theta.
+    """
+    parameters = config.table("rope_parameters")
+    local_theta = config.number("rope_local_base_freq", None)
+    if parameters is not None and _is_nested(parameters):
+        kinds = (str(LayerType.FULL), str(LayerType.SLIDING))
+        if unknown := sorted(parameters.keys() - set(kinds)):
+            raise UnsupportedError(f"rope_parameters: {unknown[0]!r} is no known layer type.")
+        full, sliding = (_read_kind(config, parameters, kind, facts) for kind in kinds)
+    else:
+        full = _read(config, _merged_parameters(config, parameters, facts), facts)
+        trained = full.original_max_position_embeddings
+        sliding = RopeSpec(
+            full.dim, theta=local_theta or full.theta, original_max_position_embeddings=trained
+        )
+    return full, None if sliding == full else sliding
+
+
+def _read_kind(
+    config: ConfigReader, parameters: Mapping[str, Any], kind: str, facts: RopeFacts
+) -> RopeSpec:
+    own = parameters.get(kind)
+    if not isinstance(own, dict):
+        raise UnsupportedError(f"rope_parameters say nothing of {kind} layers.")
+    return _read(config, _merged_parameters(config, own, facts), facts)
+
+
+def _is_nested(parameters: Mapping[str, Any] | None) -> bool:
+    return any(isinstance(value, dict) for value in (parameters or {}).values())
+
+
+def _read(config: ConfigReader, parameters: dict[str, Any], facts: RopeFacts) -> RopeSpec:
     max_positions = config.integer("max_position_embeddings")
-    parameters = _merged_parameters(config, default_theta)
+    original = config.integer("original_max_position_embeddings", None)
     reader = ConfigReader(parameters, where="The rope configuration")
-    rope = _read_parameters(
-        reader, head_dim, max_positions, config.integer("original_max_position_embeddings", None)
-    )
+    rope = _read_parameters(reader, _rotary_dim(reader, facts), max_positions, original)
     reader.finish(ignored=("rope_type", "type", "finetuned"))
     return rope.validate()
 
 
-def _merged_parameters(config: ConfigReader, default_theta: float | None) -> dict[str, Any]:
-    """One dict with `rope_type` and `rope_theta`, whichever spelling the configuration uses."""
-    new, scaling, theta = (
-        config.table("rope_parameters"),
-        config.table("rope_scaling"),
-        config.number("rope_theta", None),
-    )
-    if new is not None and any(isinstance(value, dict) for value in new.values()):
-        raise UnsupportedError(
-            "rope_parameters differ per layer type, which this model family does not know."
-        )
+def _merged_parameters(
+    config: ConfigReader, new: Mapping[str, Any] | None, facts: RopeFacts
+) -> dict[str, Any]:
+    """One dict with `rope_type`, `rope_theta` ..., whichever spelling the configuration uses."""
+    scaling, theta = config.table("rope_scaling"), config.number("rope_theta", None)
     merged = dict(new if new is not None else scaling or {})
     merged["rope_type"] = _type_name(merged)
     if new is not None and scaling is not None and _type_name(scaling) != merged["rope_type"]:
         raise UnsupportedError("rope_parameters and rope_scaling name different rope types.")
-    inner_theta = merged.get("rope_theta")
-    if inner_theta is not None and theta is not None and float(inner_theta) != theta:
-        raise UnsupportedError(
-            f"rope_parameters.rope_theta is {inner_theta}, but rope_theta is {theta}."
-        )
-    merged["rope_theta"] = next(
-        (t for t in (inner_theta, theta, default_theta) if t is not None), None
-    )
+    merged["rope_theta"] = _agreed(merged, "rope_theta", theta, facts.default_theta)
     if merged["rope_theta"] is None:
         raise UnsupportedError("The configuration has neither rope_parameters nor rope_theta.")
+    if facts.partial_rotary:
+        outer = config.number("partial_rotary_factor", None)
+        default = facts.default_partial_rotary_factor
+        merged["partial_rotary_factor"] = _agreed(merged, "partial_rotary_factor", outer, default)
     return merged
+
+
+def _agreed(
+    parameters: Mapping[str, Any], name: str, outer: float | None, default: float | None
+) -> Any:
+    """The value said inside or outside `rope_parameters`; refused when both differ."""
+    inner = parameters.get(name)
+    if inner is not None and outer is not None and float(inner) != outer:
+        raise UnsupportedError(f"rope_parameters.{name} is {inner}, but {name} is {outer}.")
+    return next((value for value in (inner, outer, default) if value is not None), None)
 
 
 def _type_name(parameters: dict[str, Any]) -> str:
@@ -60,12 +116,12 @@ def _type_name(parameters: dict[str, Any]) -> str:
 
 
 def _read_parameters(
-    reader: ConfigReader, head_dim: int, max_positions: int, original: int | None
+    reader: ConfigReader, rotary_dim: int, max_positions: int, original: int | None
 ) -> RopeSpec:
     rope_type = _rope_type(reader.text("rope_type"))
     trained = reader.integer("original_max_position_embeddings", original or max_positions)
     return RopeSpec(
-        dim=_rotary_dim(reader, head_dim),
+        dim=rotary_dim,
         rope_type=rope_type,
         theta=reader.number("rope_theta"),
         factor=_factor(reader, rope_type, max_positions / trained),
@@ -84,11 +140,19 @@ def _rope_type(name: str) -> RopeType:
         raise UnsupportedError(f"Rope type {name!r} is not implemented.") from None
 
 
-def _rotary_dim(reader: ConfigReader, head_dim: int) -> int:
+def _rotary_dim(reader: ConfigReader, facts: RopeFacts) -> int:
+    """Columns of a head that rotate: int(head_dim * share), as transformers rounds it."""
     share = reader.number("partial_rotary_factor", 1.0)
-    if share != 1.0:
+    if share != 1.0 and not facts.partial_rotary:
         raise UnsupportedError(f"partial_rotary_factor {share} is not implemented.")
-    return head_dim
+    if share == 1.0:
+        return facts.head_dim
+    dim = int(facts.head_dim * share)
+    if not 0 < dim <= facts.head_dim or dim % 2:
+        raise UnsupportedError(
+            f"partial_rotary_factor {share} of head_dim {facts.head_dim} is no even dimension."
+        )
+    return dim
 
 
 def _factor(reader: ConfigReader, rope_type: RopeType, stretched: float) -> float:

@@ -10,7 +10,8 @@ import pytest
 
 from app.core.errors import InvalidSourceError, UnsupportedError
 from app.spec.gguf_config import config_from_gguf
-from app.spec.model_spec import LayerType
+from app.spec.layer_type import LayerType
+from app.spec.model_spec import QKNorm
 from app.spec.registry import create_spec
 from app.spec.rope import RopeType
 from tests.gguf_factory import Floats, TinyModel, model_metadata, to_gguf_tensors
@@ -45,7 +46,7 @@ def test_sizes_reach_the_spec(architecture: str) -> None:
     assert spec.tie_word_embeddings
     assert (spec.bos_token_id, spec.eos_token_ids) == (256, (258,))
     assert spec.attention_bias.q == (architecture == "qwen2")
-    assert spec.qk_norm == (architecture == "qwen3")
+    assert spec.qk_norm is (QKNorm.HEAD if architecture == "qwen3" else QKNorm.NONE)
 
 
 def test_absent_keys_have_llama_cpps_defaults() -> None:

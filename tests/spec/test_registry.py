@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from app.core.errors import UnsupportedError
-from app.spec.model_spec import AttentionBias, LayerType
+from app.spec.layer_type import LayerType
+from app.spec.model_spec import AttentionBias
 from app.spec.registry import create_spec, supported_architectures
 from app.spec.weights import has_bias, iter_linears, iter_vectors, num_parameters
 

@@ -8,7 +8,7 @@ import pytest
 from app.core.errors import UnsupportedError
 from app.spec.config_reader import ConfigReader
 from app.spec.rope import RopeSpec, RopeType
-from app.spec.rope_config import read_rope
+from app.spec.rope_config import RopeFacts, read_rope, read_ropes
 
 HEAD_DIM = 64
 MAX_POSITIONS = 8192
@@ -46,9 +46,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 
 
 def _read(config: dict[str, Any], default_theta: float | None = None) -> RopeSpec:
-    return read_rope(
-        ConfigReader({"max_position_embeddings": MAX_POSITIONS, **config}), HEAD_DIM, default_theta
-    )
+    return read_rope(_reader(config), RopeFacts(HEAD_DIM, default_theta))
+
+
+def _reader(config: dict[str, Any]) -> ConfigReader:
+    return ConfigReader({"max_position_embeddings": MAX_POSITIONS, **config})
 
 
 @pytest.mark.parametrize("case", PARAMETERS)
@@ -145,3 +147,35 @@ def test_theta_comes_from_the_family_only_when_the_configuration_is_silent() -> 
 def test_what_cannot_be_is_refused_by_name(config: dict[str, Any], fault: str) -> None:
     with pytest.raises(UnsupportedError, match=fault):
         _read(config)
+
+
+def test_sliding_layers_have_a_rope_of_their_own_in_both_spellings() -> None:
+    facts = RopeFacts(HEAD_DIM, None)
+    old = _reader(
+        {
+            "rope_theta": 1e6,
+            "rope_local_base_freq": 1e4,
+            "rope_scaling": {"rope_type": "linear", "factor": 8.0},
+        }
+    )
+    full = {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6}
+    sliding = {"rope_type": "default", "rope_theta": 1e4}
+    new = _reader({"rope_parameters": {"full_attention": full, "sliding_attention": sliding}})
+    ropes = read_ropes(new, facts)
+    assert ropes == read_ropes(old, facts)
+    assert (ropes[0].theta, ropes[0].factor) == (1e6, 8.0)
+    assert ropes[1] is not None
+    assert (ropes[1].theta, ropes[1].rope_type) == (1e4, RopeType.DEFAULT)
+
+
+def test_a_sliding_rope_that_does_not_differ_is_none() -> None:
+    assert read_ropes(_reader({"rope_theta": 5e5}), RopeFacts(HEAD_DIM, None))[1] is None
+
+
+@pytest.mark.parametrize("where", ["inside", "outside"])
+def test_partial_rotary_factor_counts_where_the_family_knows_it(where: str) -> None:
+    share = {"partial_rotary_factor": 0.5}
+    inside = share if where == "inside" else {}
+    config = {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, **inside}}
+    reader = _reader(config if inside else {**config, **share})
+    assert read_rope(reader, RopeFacts(HEAD_DIM, None, partial_rotary=True)).dim == HEAD_DIM // 2

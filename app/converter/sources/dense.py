@@ -67,6 +67,7 @@ def _create_linear(place: LinearPlace, weight: StoredArray) -> SourceLinear:
         load_dense=partial(_load_float32, weight),
         load_bias=None if place.bias is None else partial(load_float_vector, place.bias),
         iter_dense=partial(_iter_float32, weight),
+        load_rows=partial(_load_float32_rows, weight),
     )
 
 
@@ -86,6 +87,11 @@ def _load_float32(stored: StoredArray) -> npt.NDArray[np.float32]:
 def _iter_float32(stored: StoredArray) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
     for rows, raw in stored.rows.iter_blocks(rows_per_block(stored.shape[1])):
         yield rows, _check_finite(stored, raw.view(stored.dtype)).astype(np.float32)
+
+
+def _load_float32_rows(stored: StoredArray, rows: slice) -> npt.NDArray[np.float32]:
+    raw = stored.rows.read_rows(rows).view(stored.dtype)
+    return _check_finite(stored, raw).astype(np.float32)
 
 
 def _check_finite(stored: StoredArray, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

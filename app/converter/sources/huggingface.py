@@ -18,11 +18,12 @@ from app.converter.sources.linear_format import Folder, LinearFormat, LinearPlac
 from app.converter.sources.linear_formats import check_method, create_format
 from app.converter.sources.parts import group_parts
 from app.converter.sources.quantization_config import read_declaration
+from app.converter.sources.stored_linears import StoredLinears
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.converter.sources.weight_files import open_weights
 from app.core.errors import InvalidSourceError
-from app.spec.registry import create_spec
-from app.spec.weights import has_bias, iter_linears, iter_vectors
+from app.spec.registry import create_spec, weight_names
+from app.spec.weights import has_bias, iter_vectors
 
 # What the native config.json must not repeat: the checkpoint's own manifest says it.
 _QUANTIZATION_KEYS = ("quantization_config", "compression_config", "quantization")
@@ -44,12 +45,13 @@ class HuggingFaceSource(Source):
         tensors = weights.tensors
         _check_layer_count(config, tensors)
         tie_notes = _settle_ties(config, tensors)
-        folder = _create_folder(self.name, config, tensors)
+        layout = StoredLinears(create_spec(config), weight_names(config), tensors)
+        folder = _create_folder(self.name, config, tensors, layout)
         quantized = create_format(declaration, folder)
         self.format = (quantized or _DENSE).name
         self.config = {key: config[key] for key in config if key not in _QUANTIZATION_KEYS}
         self.files = (path / "config.json", *weights.files)
-        self._parts = _create_parts(folder, quantized)
+        self._parts = _create_parts(folder, layout, quantized)
         # A format knows what its labels got wrong once its linears are open.
         self.notes = tie_notes + (quantized.notes if quantized else ())
         self.is_quantized = quantized is not None
@@ -68,11 +70,10 @@ class HuggingFaceSource(Source):
 _DENSE = DenseFormat()
 
 
-def _create_folder(name: str, config: dict[str, Any], tensors: dict[str, StoredArray]) -> Folder:
-    spec = create_spec(config)
-    shapes = dict(iter_linears(spec))
-    stems = {canonical: hf_stem(canonical) for canonical in shapes}
-    return Folder(name, config, spec, tensors, stems, shapes)
+def _create_folder(
+    name: str, config: dict[str, Any], tensors: dict[str, StoredArray], layout: StoredLinears
+) -> Folder:
+    return Folder(name, config, layout.spec, tensors, layout.stems, layout.shapes)
 
 
 def _check_layer_count(config: dict[str, Any], tensors: Collection[str]) -> None:
@@ -107,44 +108,42 @@ def _have_equal_bytes(first: StoredArray, second: StoredArray) -> bool:
     return all(np.array_equal(a, b) for (_, a), (_, b) in blocks)
 
 
-def _create_parts(folder: Folder, quantized: LinearFormat | None) -> tuple[SourcePart, ...]:
+def _create_parts(
+    folder: Folder, layout: StoredLinears, quantized: LinearFormat | None
+) -> tuple[SourcePart, ...]:
     claims = TensorClaims(folder.tensors)
-    places = (_place(folder, canonical, claims) for canonical in folder.shapes)
-    opened = [_open_linear(place, claims, quantized) for place in places]
-    linears = [linear for linear in opened if linear is not None]
+    stored = {name: _open(folder, name, claims, quantized) for name in folder.shapes}
+    linears = [
+        layout.extract(canonical, whole)
+        for canonical, holder in layout.holders.items()
+        if (whole := stored[holder]) is not None
+    ]
     vectors = []
     for canonical, shape in iter_vectors(folder.spec):
-        vector = claims.take(f"{hf_stem(canonical)}.weight", shape)
+        vector = claims.take(layout.names.vector(canonical), shape)
         if vector:
             vectors.append(create_vector(canonical, vector))
     claims.check(
-        ignored=_ignored(folder, quantized),
+        ignored=_ignored(folder, layout, quantized),
         architecture=folder.spec.architecture,
         file=folder.name,
     )
     return group_parts(linears, vectors)
 
 
-def _place(folder: Folder, canonical: str, claims: TensorClaims[StoredArray]) -> LinearPlace:
-    stem, shape = folder.stems[canonical], folder.shapes[canonical]
-    bias = claims.take(f"{stem}.bias", shape[:1]) if has_bias(folder.spec, canonical) else None
-    return LinearPlace(canonical, stem, shape, bias)
-
-
-def _open_linear(
-    place: LinearPlace, claims: TensorClaims[StoredArray], quantized: LinearFormat | None
+def _open(
+    folder: Folder, name: str, claims: TensorClaims[StoredArray], quantized: LinearFormat | None
 ) -> SourceLinear | None:
-    if quantized is not None and quantized.is_stored(place.stem, claims):
+    stem, shape = folder.stems[name], folder.shapes[name]
+    bias = claims.take(f"{stem}.bias", shape[:1]) if has_bias(folder.spec, name) else None
+    place = LinearPlace(name, stem, shape, bias)
+    if quantized is not None and quantized.is_stored(stem, claims):
         return quantized.open_linear(place, claims)
     return _DENSE.open_linear(place, claims)
 
 
-def _ignored(folder: Folder, quantized: LinearFormat | None) -> set[str]:
+def _ignored(folder: Folder, layout: StoredLinears, quantized: LinearFormat | None) -> set[str]:
     # Old checkpoints store what everyone computes from rope_theta.
     names = {name for name in folder.tensors if name.endswith(".rotary_emb.inv_freq")}
+    names |= {name for name in folder.tensors if layout.names.is_ignored(name)}
     return names | set(quantized.ignored(folder.tensors) if quantized else ())
-
-
-def hf_stem(canonical: str) -> str:
-    """Hugging Face's name of a tensor, without `.weight`: `model.layers.0.self_attn.q_proj`."""
-    return canonical if canonical == "lm_head" else f"model.{canonical}"

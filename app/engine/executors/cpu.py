@@ -18,23 +18,15 @@ import psutil
 from app.checkpoint.reader import Checkpoint
 from app.core.errors import EngineError, MissingExtraError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
-from app.engine.executors.cpu_plan import PlannedLinear, check_runnable, native_config, window_of
+from app.engine.executors.cpu_plan import RopePlan, check_runnable, native_config
+from app.engine.executors.cpu_weights import NativeWeights
 from app.spec.model_spec import ModelSpec
 from kernels.cpu.build import BuildError
-from kernels.cpu.loader import Layer, NativeError
-from kernels.cpu.native import Context, NativeLinear, NativeModel, pointer
+from kernels.cpu.loader import NativeError
+from kernels.cpu.native import Context, NativeModel
 
 KVDtype = Literal["fp16", "fp32"]
 Activations = Literal["fp32", "int8"]
-_LINEARS = {
-    "q": "self_attn.q_proj",
-    "k": "self_attn.k_proj",
-    "v": "self_attn.v_proj",
-    "o": "self_attn.o_proj",
-    "gate": "mlp.gate_proj",
-    "up": "mlp.up_proj",
-    "down": "mlp.down_proj",
-}
 
 
 class CpuExecutor(Executor):
@@ -62,7 +54,7 @@ class CpuExecutor(Executor):
         self.kv_dtype = kv_dtype
         self.activations = activations
         self._context = _create_context(num_threads or default_num_threads())
-        self._linears: list[NativeLinear] = []
+        self._weights = NativeWeights(self._context, spec)
         self._model: NativeModel | None = None
         try:
             self._model = self._load(checkpoint)
@@ -100,69 +92,39 @@ class CpuExecutor(Executor):
         """Bytes held now, exactly: packed weights, the cache's pages, activations."""
         if self._model is None:
             return MemoryUse(0, 0, 0)
-        weights = sum(linear.num_bytes for linear in self._linears) + self._norm_bytes()
-        return MemoryUse(weights, self._model.kv_bytes, self._model.workspace_bytes)
+        model = self._model
+        return MemoryUse(self._weights.num_bytes, model.kv_bytes, model.workspace_bytes)
 
     def close(self) -> None:
         """Frees model, weights and threads; a second call does nothing."""
         if self._model is not None:
             self._model.close()
             self._model = None
-        for linear in self._linears:
-            linear.close()
-        self._linears.clear()
+        self._weights.close()
         if self._context.handle:
             self._context.close()
 
     def _load(self, checkpoint: Checkpoint) -> NativeModel:
-        spec = self.spec
-        embed_tokens = self._linear(checkpoint, "embed_tokens")
-        lm_head = embed_tokens if spec.tie_word_embeddings else self._linear(checkpoint, "lm_head")
-        # The library copies what it needs of these; they live until it has.
-        norms: list[npt.NDArray[np.float32]] = []
-        inv_freq = spec.rope.inverse_frequencies(self.max_model_len)
-        layers = [self._layer(checkpoint, index, norms) for index in range(spec.num_hidden_layers)]
+        spec, weights = self.spec, self._weights
+        ropes = RopePlan(spec, self.max_model_len)
+        embed_tokens = weights.linear(checkpoint, "embed_tokens")
+        is_tied = spec.tie_word_embeddings
+        lm_head = embed_tokens if is_tied else weights.linear(checkpoint, "lm_head")
+        layers = [
+            weights.layer(checkpoint, index, ropes) for index in range(spec.num_hidden_layers)
+        ]
         config = native_config(
             spec,
             self.max_model_len,
             self.num_slots,
-            inv_freq,
+            ropes,
             kv_half=self.kv_dtype == "fp16",
             int8_activations=self.activations == "int8",
         )
-        final = _vector(checkpoint, "norm")
-        return NativeModel(self._context, config, layers, embed_tokens, final, lm_head)
-
-    def _linear(self, checkpoint: Checkpoint, name: str) -> NativeLinear:
-        planned = PlannedLinear(checkpoint.linear(name))
-        linear = NativeLinear(self._context, planned.source)
-        self._linears.append(linear)
-        return linear
-
-    def _layer(
-        self, checkpoint: Checkpoint, index: int, norms: list[npt.NDArray[np.float32]]
-    ) -> Layer:
-        def norm(name: str) -> int | None:
-            norms.append(_vector(checkpoint, f"layers.{index}.{name}"))
-            return pointer(norms[-1])
-
-        handles = {
-            field: self._linear(checkpoint, f"layers.{index}.{name}").handle
-            for field, name in _LINEARS.items()
-        }
-        return Layer(
-            **handles,
-            input_norm=norm("input_layernorm"),
-            post_attention_norm=norm("post_attention_layernorm"),
-            q_norm=norm("self_attn.q_norm") if self.spec.qk_norm else None,
-            k_norm=norm("self_attn.k_norm") if self.spec.qk_norm else None,
-            sliding_window=window_of(self.spec, index),
-        )
-
-    def _norm_bytes(self) -> int:
-        spec = self.spec
-        per_layer = 2 * spec.hidden_size + (2 * spec.head_dim if spec.qk_norm else 0)
-        return 4 * (spec.num_hidden_layers * per_layer + spec.hidden_size)
+        norm = weights.norm(checkpoint, "norm")
+        model = NativeModel(self._context, config, layers, embed_tokens, norm, lm_head)
+        weights.drop_vectors()
+        return model
 
 
 def default_num_threads() -> int:
@@ -180,10 +142,6 @@ def _create_context(num_threads: int) -> Context:
         raise MissingExtraError(str(error), detail=error.log) from error
     except (NativeError, OSError) as error:
         raise EngineError(f"The cpu executor cannot start: {error}.") from error
-
-
-def _vector(checkpoint: Checkpoint, name: str) -> npt.NDArray[np.float32]:
-    return np.array(checkpoint.vector(name), dtype=np.float32)
 
 
 def _slot_rows(chunk: SequenceChunk) -> npt.NDArray[np.int32]:

@@ -1,80 +1,95 @@
-"""From ModelSpec and checkpoint to the native library's structures."""
+"""From ModelSpec to the native library's numbers."""
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+from dataclasses import MISSING, fields
 
 import numpy as np
 import numpy.typing as npt
 
-from app.checkpoint.schemes import Linear, Scheme
 from app.core.errors import UnsupportedError
-from app.spec.model_spec import LayerType, ModelSpec
-from kernels.cpu.loader import Config, LinearSource
+from app.spec.model_spec import ModelSpec, NormType, QKNorm
+from app.spec.moe_spec import ExpertAct, GroupScoring, MoeSpec, RouterScoring
+from app.spec.rope import RopeSpec
 from kernels.cpu.native import pointer
+from kernels.cpu.structures import Config, Moe, Rope
 
 # The numbers of api.h.
-_DENSE_CODES = {"float32": 0, "float16": 1, "bfloat16": 2}
-_SCHEMES = {Scheme.SYM: 0, Scheme.ZERO: 1, Scheme.AFFINE: 2}
-_SCALE_TYPES = {"float16": 0, "float32": 1, "uint8": 2, "int8": 3}
+_ACTIVATIONS = {"silu": 0, "gelu": 1, "gelu_pytorch_tanh": 2}
+_SCORINGS = {RouterScoring.SOFTMAX: 0, RouterScoring.SOFTMAX_TOPK: 1, RouterScoring.SIGMOID: 2}
+_GROUP_SCORINGS = {GroupScoring.MAX: 0, GroupScoring.TOP2_SUM: 1}
 MAX_HEAD_DIM = 512
 
-
-class PlannedLinear:
-    """A `LinearSource` and the arrays it points into, kept alive with it."""
-
-    def __init__(self, linear: Linear) -> None:
-        arrays = {name: np.ascontiguousarray(array) for name, array in linear.arrays().items()}
-        if linear.bias is not None:
-            arrays["bias"] = np.ascontiguousarray(linear.bias, dtype=np.float32)
-        self._arrays = arrays
-        out_features, in_features = linear.shape
-        self.source = LinearSource(out_features=out_features, in_features=in_features)
-        self._point()
-        if linear.quant is None:
-            self.source.codes = _DENSE_CODES[arrays["weight"].dtype.name]
-        else:
-            self._describe(linear)
-
-    def _point(self) -> None:
-        for name, array in self._arrays.items():
-            setattr(self.source, "weight" if name == "packed" else name, pointer(array))
-
-    def _describe(self, linear: Linear) -> None:
-        assert linear.quant is not None
-        self.source.codes = linear.quant.bits
-        self.source.group_size = linear.quant.group_size
-        self.source.scheme = _SCHEMES[linear.quant.scheme]
-        self.source.scale_type = _scale_type(self._arrays["scales"])
-        self.source.bias_type = _scale_type(self._arrays.get("biases"))
-
-
-def _scale_type(values: npt.NDArray[Any] | None) -> int:
-    return 0 if values is None else _SCALE_TYPES[values.dtype.name]
+# Fields with a default whose other values the kernels compute, too.
+_HONOURED = {
+    "qk_norm",
+    "norm_type",
+    "norm_bias",
+    "norm_offset",
+    "norm_placement",
+    "sliding_rope",
+    "rope_layers",
+    "query_scaling",
+    "attn_logit_softcapping",
+    "attention_sinks",
+    "attention_output_gate",
+    "mlp_type",
+    "moe",
+    "embedding_multiplier",
+    "residual_multiplier",
+    "logits_multiplier",
+    "final_logit_softcapping",
+}
 
 
 def check_runnable(spec: ModelSpec) -> None:
     """Raises UnsupportedError naming the field that the kernels cannot honour."""
-    if spec.hidden_act != "silu":
+    if spec.hidden_act not in _ACTIVATIONS:
         raise UnsupportedError(
             f"The cpu executor does not implement hidden_act {spec.hidden_act!r}."
         )
+    for field in fields(spec):
+        value = getattr(spec, field.name)
+        is_default = field.default is MISSING or value == field.default
+        if not is_default and field.name not in _HONOURED:
+            raise UnsupportedError(f"The cpu executor does not implement {field.name}={value!r}.")
     if spec.head_dim > MAX_HEAD_DIM:
         raise UnsupportedError(
             f"The cpu executor runs head_dim up to {MAX_HEAD_DIM}, not {spec.head_dim}."
         )
 
 
+class RopePlan:
+    """The different rotary embeddings of a spec's layers, and the arrays their tables lie in."""
+
+    def __init__(self, spec: ModelSpec, max_model_len: int) -> None:
+        per_layer = [spec.layer_rope(index) for index in range(spec.num_hidden_layers)]
+        self._ropes = list(dict.fromkeys(rope for rope in per_layer if rope is not None))
+        self._inv_freqs = [rope.inverse_frequencies(max_model_len) for rope in self._ropes]
+        tables = map(_rope_table, self._ropes, self._inv_freqs)
+        self.tables = (Rope * len(self._ropes))(*tables)
+
+    def index_of(self, rope: RopeSpec | None) -> int:
+        """The number by which a layer names its rope; -1 for none."""
+        return -1 if rope is None else self._ropes.index(rope)
+
+
+def _rope_table(rope: RopeSpec, inv_freq: npt.NDArray[np.float32]) -> Rope:
+    return Rope(2 * len(inv_freq), rope.cos_sin_factor, pointer(inv_freq))
+
+
 def native_config(
     spec: ModelSpec,
     max_model_len: int,
     num_slots: int,
-    inv_freq: npt.NDArray[np.float32],
+    ropes: RopePlan,
     *,
     kv_half: bool,
     int8_activations: bool,
 ) -> Config:
-    """The `Config` of a spec; the caller keeps `inv_freq` alive until the model is made."""
+    """The `Config` of a spec; the caller keeps `ropes` alive until the model is made."""
+    scaling = spec.query_scaling
     return Config(
         hidden_size=spec.hidden_size,
         intermediate_size=spec.intermediate_size,
@@ -83,18 +98,41 @@ def native_config(
         num_kv_heads=spec.num_key_value_heads,
         head_dim=spec.head_dim,
         vocab_size=spec.vocab_size,
-        rotary_dim=2 * len(inv_freq),
         max_model_len=max_model_len,
         num_slots=num_slots,
-        kv_half=int(kv_half),
-        int8_activations=int(int8_activations),
+        kv_half=kv_half,
+        int8_activations=int8_activations,
+        layer_norm=spec.norm_type is NormType.LAYER_NORM,
+        qk_norm_projection=spec.qk_norm is QKNorm.PROJECTION,
+        hidden_act=_ACTIVATIONS[spec.hidden_act],
         rms_norm_eps=spec.rms_norm_eps,
-        cos_sin_factor=spec.rope.cos_sin_factor,
-        inv_freq=pointer(inv_freq),
+        attention_multiplier=spec.attention_multiplier,
+        attn_logit_softcapping=spec.attn_logit_softcapping or 0.0,
+        query_scaling_beta=scaling.beta if scaling else 0.0,
+        query_scaling_length=scaling.original_max_position_embeddings if scaling else 0,
+        embedding_multiplier=spec.embedding_multiplier,
+        residual_multiplier=spec.residual_multiplier,
+        logits_multiplier=spec.logits_multiplier,
+        final_logit_softcapping=spec.final_logit_softcapping or 0.0,
+        num_ropes=len(ropes.tables),
+        ropes=ctypes.addressof(ropes.tables),
+        moe=Moe() if spec.moe is None else _native_moe(spec.moe),
     )
 
 
-def window_of(spec: ModelSpec, layer: int) -> int:
-    """Keys a query of this layer sees, itself included; 0 for all."""
-    is_sliding = spec.layer_types[layer] is LayerType.SLIDING
-    return spec.sliding_window or 0 if is_sliding else 0
+def _native_moe(moe: MoeSpec) -> Moe:
+    return Moe(
+        num_experts=moe.num_experts,
+        num_experts_per_tok=moe.num_experts_per_tok,
+        intermediate_size=moe.moe_intermediate_size,
+        shared_intermediate_size=moe.shared_intermediate_size,
+        scoring=_SCORINGS[moe.scoring],
+        norm_topk_prob=moe.norm_topk_prob,
+        routed_scaling_factor=moe.routed_scaling_factor,
+        num_groups=moe.num_groups,
+        topk_groups=moe.topk_groups,
+        group_scoring=_GROUP_SCORINGS[moe.group_scoring],
+        clamped_swiglu=moe.expert_act is ExpertAct.CLAMPED_SWIGLU,
+        swiglu_limit=moe.swiglu_limit,
+        swiglu_alpha=moe.swiglu_alpha,
+    )

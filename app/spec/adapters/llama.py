@@ -1,6 +1,6 @@
 """Llama 1 to 3.x, SmolLM2 and everything else published as LlamaForCausalLM."""
 
-from app.spec.adapter import ArchitectureAdapter, attention_bias_flag, full_attention
+from app.spec.adapter import ArchitectureAdapter, attention_bias_flag
 
 ADAPTER = ArchitectureAdapter(
     family="llama",
@@ -8,7 +8,6 @@ ADAPTER = ArchitectureAdapter(
     model_types=("llama",),
     read_attention_bias=attention_bias_flag,
     read_mlp_bias=lambda config: config.flag("mlp_bias", False),
-    read_window=full_attention,
     default_rope_theta=10_000.0,  # Llama 1 and 2 never wrote it
     default_rms_norm_eps=1e-6,
     ignored_keys=(

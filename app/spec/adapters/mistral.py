@@ -1,13 +1,11 @@
 """Mistral: Llama with one sliding window for all layers (v0.1) or none."""
 
-from app.spec.adapter import ArchitectureAdapter, no_attention_bias, no_mlp_bias, uniform_window
+from app.spec.adapter import ArchitectureAdapter, uniform_window
 
 ADAPTER = ArchitectureAdapter(
     family="mistral",
     architectures=("MistralForCausalLM",),
     model_types=("mistral",),
-    read_attention_bias=no_attention_bias,
-    read_mlp_bias=no_mlp_bias,
     read_window=uniform_window,
     default_rms_norm_eps=1e-6,
 )

@@ -1,0 +1,68 @@
+"""The reference executor: a `Network`, and a cache per slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from app.checkpoint.reader import Checkpoint
+from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
+from app.engine.executors.reference.cache import ChunkContext, KVSlot, create_rotation
+from app.engine.executors.reference.network import load_network
+from app.spec.model_spec import ModelSpec
+from app.spec.weights import num_parameters
+
+
+class ReferenceExecutor(Executor):
+    """Runs any checkpoint by decoding its weights to float32 once."""
+
+    name = "reference"
+
+    def __init__(
+        self, checkpoint: Checkpoint, spec: ModelSpec, max_model_len: int, num_slots: int = 1
+    ) -> None:
+        super().__init__(checkpoint, spec, max_model_len, num_slots)
+        self._network = load_network(checkpoint, spec)
+        layers = range(spec.num_hidden_layers)
+        self._ropes = {rope for index in layers if (rope := spec.layer_rope(index)) is not None}
+        shape = (spec.num_hidden_layers, spec.num_key_value_heads, 0, spec.head_dim)
+        self._slots = [KVSlot(torch.empty(shape), torch.empty(shape)) for _ in range(num_slots)]
+
+    @classmethod
+    def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:
+        """Four bytes a weight, however they are stored."""
+        return 4 * num_parameters(spec)
+
+    def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
+        """One chunk after the other; see `Executor.step`."""
+        self.check_chunks(chunks)
+        with torch.inference_mode():
+            return [self._run(chunk) for chunk in chunks]
+
+    def memory_use(self) -> MemoryUse:
+        """Bytes of the decoded weights and of the cache as grown so far."""
+        return MemoryUse(self._network.num_bytes, sum(slot.num_bytes for slot in self._slots), 0)
+
+    def close(self) -> None:
+        """Drops every tensor."""
+        del self._network, self._slots
+
+    def _run(self, chunk: SequenceChunk) -> npt.NDArray[np.float32]:
+        token_ids = torch.from_numpy(chunk.token_ids.astype(np.int64))
+        hidden = self._network.hidden_states(token_ids, self._create_context(chunk))
+        n = len(hidden)
+        first = {LogitsWanted.NONE: n, LogitsWanted.LAST: n - 1, LogitsWanted.ALL: 0}[chunk.logits]
+        return np.asarray(self._network.logits(hidden[first:]).numpy(), dtype=np.float32)
+
+    def _create_context(self, chunk: SequenceChunk) -> ChunkContext:
+        end = chunk.start + len(chunk.token_ids)
+        slot = self._slots[chunk.slot]
+        slot.grow(end, self.max_model_len)
+        positions = torch.arange(chunk.start, end)
+        rotations = {
+            rope: create_rotation(rope, positions, self.max_model_len) for rope in self._ropes
+        }
+        return ChunkContext(positions, rotations, slot)
