@@ -6,6 +6,8 @@ transformers' `models/llama/modeling_llama.py`.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,6 +38,13 @@ def rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:
     return np.asarray(x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps) * weight)
 
 
+def layer_norm(x: Floats, weight: Floats, bias: Floats | None, eps: float) -> Floats:
+    """x [..., n] with mean 0 and variance 1, times weight [n], plus bias [n]."""
+    centered = x - x.mean(axis=-1, keepdims=True)
+    normed = centered / np.sqrt(np.mean(centered**2, axis=-1, keepdims=True) + eps) * weight
+    return np.asarray(normed if bias is None else normed + bias)
+
+
 def rope(x: Floats, positions: npt.NDArray[np.integer], inv_freq: Floats, factor: float) -> Floats:
     """Rotates the pairs (i, i + len(inv_freq)) of x [n, heads, head_dim]; further columns stay.
 
@@ -54,24 +63,48 @@ def attention(
     values: Floats,
     positions: npt.NDArray[np.integer],
     sliding_window: int = 0,
+    scale: float | None = None,
+    cap: float = 0.0,
+    sinks: Floats | None = None,
 ) -> Floats:
     """Causal attention of queries [n, heads, head_dim] at `positions` [n] over a whole cache.
 
     keys, values [m, kv_heads, head_dim] at positions 0..m-1; consecutive heads share keys.
-    `sliding_window` counts the keys a query sees, itself included; 0 is all.
-    Returns [n, heads, head_dim].
+    `sliding_window` counts the keys a query sees, itself included; 0 is all. Scores are multiplied
+    by `scale` (head_dim ** -0.5 if None) and capped; `sinks` [heads] take part in the softmax
+    without values. Returns [n, heads, head_dim].
     """
     num_shared = queries.shape[1] // keys.shape[1]
     keys, values = (np.repeat(array, num_shared, axis=1) for array in (keys, values))
-    scores = np.einsum("nhd,mhd->hnm", queries, keys) * queries.shape[-1] ** -0.5
+    scale = queries.shape[-1] ** -0.5 if scale is None else scale
+    scores = softcap(np.einsum("nhd,mhd->hnm", queries, keys) * scale, cap)
     distance = positions[:, None] - np.arange(len(keys))
     seen = (distance >= 0) & ((distance < sliding_window) | (sliding_window == 0))
     scores = np.where(seen, scores, -np.inf)
+    if sinks is not None:
+        scores = np.concatenate(
+            [scores, np.broadcast_to(sinks[:, None, None], (*scores.shape[:2], 1))], axis=-1
+        )
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
-    return np.asarray(np.einsum("hnm,mhd->nhd", weights, values))
+    return np.asarray(np.einsum("hnm,mhd->nhd", weights[..., : len(keys)], values))
 
 
-def silu_mul(gate: Floats, up: Floats) -> Floats:
-    """silu(gate) * up with silu(g) = g / (1 + e^-g)."""
-    return np.asarray(gate / (1 + np.exp(-gate)) * up)
+def softcap(x: Floats, cap: float) -> Floats:
+    """cap * tanh(x / cap); x itself for a cap of 0."""
+    return np.asarray(cap * np.tanh(x / cap)) if cap else x
+
+
+def sigmoid(x: Floats) -> Floats:
+    """1 / (1 + e^-x)."""
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def activation(name: str, x: Floats) -> Floats:
+    """silu, gelu or gelu_pytorch_tanh."""
+    if name == "silu":
+        return np.asarray(x * sigmoid(x))
+    if name == "gelu":
+        erf = np.vectorize(math.erf, otypes=[x.dtype])
+        return np.asarray(x / 2 * (1 + erf(x / math.sqrt(2))))
+    return np.asarray(x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))

@@ -1,87 +1,25 @@
-"""The native library by ctypes: its structures, its functions, and their errors as exceptions.
+"""The native library by ctypes: its functions, and their errors as exceptions.
 
-ctypes releases the GIL for the length of each call. `src/api.h` is the interface; both change
-together, and `ABI_VERSION` says so.
+ctypes releases the GIL for the length of each call. `src/api.h` is the interface; it, `structures`
+and this file change together, and `ABI_VERSION` says so.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import POINTER, Structure, c_char_p, c_float, c_int32, c_int64, c_void_p
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_void_p
 from functools import cache
 from pathlib import Path
 
 from kernels.cpu import build
+from kernels.cpu.structures import Config, Layer, LinearSource, Norm
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 
 class NativeError(RuntimeError):
     """The library refused; the message is its reason."""
-
-
-class LinearSource(Structure):
-    """`di_linear_source`: a linear in the native checkpoint's layout."""
-
-    _fields_ = (
-        ("out_features", c_int32),
-        ("in_features", c_int32),
-        ("codes", c_int32),
-        ("group_size", c_int32),
-        ("scheme", c_int32),
-        ("scale_type", c_int32),
-        ("bias_type", c_int32),
-        ("weight", c_void_p),
-        ("scales", c_void_p),
-        ("zeros", c_void_p),
-        ("biases", c_void_p),
-        ("super_scales", c_void_p),
-        ("super_biases", c_void_p),
-        ("perm", c_void_p),
-        ("bias", c_void_p),
-    )
-
-
-class Config(Structure):
-    """`di_config`: sizes and constants of a model."""
-
-    _fields_ = (
-        ("hidden_size", c_int32),
-        ("intermediate_size", c_int32),
-        ("num_layers", c_int32),
-        ("num_heads", c_int32),
-        ("num_kv_heads", c_int32),
-        ("head_dim", c_int32),
-        ("vocab_size", c_int32),
-        ("rotary_dim", c_int32),
-        ("max_model_len", c_int32),
-        ("num_slots", c_int32),
-        ("kv_half", c_int32),
-        ("int8_activations", c_int32),
-        ("rms_norm_eps", c_float),
-        ("cos_sin_factor", c_float),
-        ("inv_freq", c_void_p),
-    )
-
-
-class Layer(Structure):
-    """`di_layer`: handles and norms of one decoder layer."""
-
-    _fields_ = (
-        ("q", c_void_p),
-        ("k", c_void_p),
-        ("v", c_void_p),
-        ("o", c_void_p),
-        ("gate", c_void_p),
-        ("up", c_void_p),
-        ("down", c_void_p),
-        ("input_norm", c_void_p),
-        ("post_attention_norm", c_void_p),
-        ("q_norm", c_void_p),
-        ("k_norm", c_void_p),
-        ("sliding_window", c_int32),
-    )
 
 
 _SIGNATURES = {
@@ -91,6 +29,7 @@ _SIGNATURES = {
     "di_context_create": (c_void_p, (c_char_p, c_int32)),
     "di_context_instruction_set": (c_char_p, (c_void_p,)),
     "di_context_destroy": (None, (c_void_p,)),
+    "di_context_read": (c_int32, (c_void_p, c_void_p, c_int64, POINTER(c_uint32))),
     "di_linear_create": (c_void_p, (c_void_p, POINTER(LinearSource))),
     "di_linear_bytes": (c_int64, (c_void_p,)),
     "di_linear_apply": (c_int32, (c_void_p, c_void_p, c_void_p, c_int32, c_int32, c_void_p)),
@@ -98,7 +37,7 @@ _SIGNATURES = {
     "di_linear_destroy": (None, (c_void_p,)),
     "di_model_create": (
         c_void_p,
-        (c_void_p, POINTER(Config), POINTER(Layer), c_void_p, c_void_p, c_void_p),
+        (c_void_p, POINTER(Config), POINTER(Layer), c_void_p, POINTER(Norm), c_void_p),
     ),
     "di_model_forward": (
         c_int32,

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kernels.cpu.loader import Config, Layer, LinearSource, check_code, check_handle, load
+from kernels.cpu.loader import check_code, check_handle, load
+from kernels.cpu.structures import Config, Layer, LinearSource, Norm
 
 Floats = npt.NDArray[np.float32]
 
@@ -46,6 +47,19 @@ class Context:
         """The name of the set that runs."""
         name: bytes = self._library.di_context_instruction_set(self.handle)
         return name.decode()
+
+    def read(self, data: npt.NDArray[np.generic]) -> int:
+        """The bitwise or of all 32-bit words of a contiguous array, read once with all threads.
+
+        Its bytes are a multiple of 256.
+        """
+        words = ctypes.c_uint32()
+        check_code(
+            self._library.di_context_read(
+                self.handle, pointer(data), data.nbytes, ctypes.byref(words)
+            )
+        )
+        return words.value
 
     def close(self) -> None:
         """Ends the threads. Linears and models of this context come first."""
@@ -110,7 +124,7 @@ class NativeModel:
         config: Config,
         layers: Sequence[Layer],
         embed_tokens: NativeLinear,
-        norm: Floats,
+        norm: Norm,
         lm_head: NativeLinear,
     ) -> None:
         self._library = load()
@@ -120,7 +134,7 @@ class NativeModel:
             ctypes.byref(config),
             (Layer * len(layers))(*layers),
             embed_tokens.handle,
-            pointer(norm),
+            ctypes.byref(norm),
             lm_head.handle,
         )
         self._handle = check_handle(handle)

@@ -7,12 +7,13 @@ import sys
 
 import numpy as np
 
-from app.engine.executors.cpu_plan import PlannedLinear
+from app.engine.executors.cpu_weights import PlannedLinear
 from kernels.cpu.loader import instruction_sets
 from kernels.cpu.native import Context, NativeLinear
+from tests.kernels.cpu_decoders import Native
 from tests.kernels.cpu_linears import DENSE_DTYPES, dense_linear, random_linear
 from tests.kernels.test_cpu_linear import SCHEMES
-from tests.kernels.test_cpu_model import TOKENS, VARIANTS, Native
+from tests.kernels.test_cpu_model import TOKENS, VARIANTS
 
 SHAPES = [(17, 33), (5, 300)]
 

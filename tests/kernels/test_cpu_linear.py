@@ -18,7 +18,7 @@ from app.checkpoint.schemes import (
     ScaleDtype,
     Scheme,
 )
-from app.engine.executors.cpu_plan import PlannedLinear
+from app.engine.executors.cpu_weights import PlannedLinear
 from kernels import reference
 from kernels.cpu.loader import NativeError, instruction_sets
 from kernels.cpu.native import Context, NativeLinear

@@ -3,134 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from app.checkpoint.schemes import Linear
-from app.engine.executors.cpu_plan import PlannedLinear
-from kernels import reference
-from kernels.cpu.loader import Config, Layer, NativeError, instruction_sets
-from kernels.cpu.native import Context, NativeLinear, NativeModel, pointer
+from kernels.cpu.loader import NativeError, instruction_sets
+from tests.kernels.cpu_decoders import ACTS, VOCAB, Decoder, Native
+from tests.kernels.experts import Experts
 
-HIDDEN, INNER, VOCAB, EPS = 40, 56, 61, 1e-5
 TOLERANCE_FP32_CACHE = 3e-6  # relative L2 of all logits
 TOLERANCE_FP16_CACHE = 1e-3  # float16 rounds keys and values to 2^-11
-LINEARS = ("q", "k", "v", "o", "gate", "up", "down")
-
-
-@dataclass
-class Decoder:
-    """One random layer; weights float32, sizes explicit."""
-
-    num_heads: int = 4
-    num_kv_heads: int = 2
-    head_dim: int = 16
-    rotary_dim: int = 16
-    sliding_window: int = 0
-    with_qk_norm: bool = False
-    weights: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        rng = np.random.default_rng(3)
-        q_size, kv_size = self.num_heads * self.head_dim, self.num_kv_heads * self.head_dim
-        shapes = {
-            **{"q": (q_size, HIDDEN), "k": (kv_size, HIDDEN), "v": (kv_size, HIDDEN)},
-            **{"o": (HIDDEN, q_size), "gate": (INNER, HIDDEN), "up": (INNER, HIDDEN)},
-            **{"down": (HIDDEN, INNER), "embed": (VOCAB, HIDDEN), "head": (VOCAB, HIDDEN)},
-            **{"input_norm": (HIDDEN,), "post_norm": (HIDDEN,), "norm": (HIDDEN,)},
-            **{"q_norm": (self.head_dim,), "k_norm": (self.head_dim,)},
-        }
-        self.weights = {
-            name: (rng.standard_normal(shape) * 0.3).astype(np.float32)
-            for name, shape in shapes.items()
-        }
-        self.inv_freq = (0.5 ** np.arange(self.rotary_dim // 2)).astype(np.float32)
-
-    def logits(self, token_ids: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
-        """All positions at once, float64 [n, VOCAB]."""
-        w = {name: array.astype(np.float64) for name, array in self.weights.items()}
-        hidden = w["embed"][token_ids]
-        normed = reference.rms_norm(hidden, w["input_norm"], EPS)
-        hidden = hidden + reference.linear(self._attention(normed, w), w["o"])
-        normed = reference.rms_norm(hidden, w["post_norm"], EPS)
-        gate, up = reference.linear(normed, w["gate"]), reference.linear(normed, w["up"])
-        hidden = hidden + reference.linear(reference.silu_mul(gate, up), w["down"])
-        return reference.linear(reference.rms_norm(hidden, w["norm"], EPS), w["head"])
-
-    def _attention(self, x: Any, w: dict[str, Any]) -> Any:
-        positions = np.arange(len(x))
-        q, k, v = (
-            reference.linear(x, w[name]).reshape(len(x), -1, self.head_dim) for name in "qkv"
-        )
-        if self.with_qk_norm:
-            q = reference.rms_norm(q, w["q_norm"], EPS)
-            k = reference.rms_norm(k, w["k_norm"], EPS)
-        q, k = (reference.rope(array, positions, self.inv_freq, 1.25) for array in (q, k))
-        mixed = reference.attention(q, k, v, positions, self.sliding_window)
-        return mixed.reshape(len(x), -1)
-
-
-class Native:
-    """The library's model of a `Decoder`."""
-
-    def __init__(self, decoder: Decoder, instruction_set: str, kv_half: bool = False) -> None:
-        self.context = Context(2, instruction_set)
-        self.linears = {
-            name: NativeLinear(self.context, PlannedLinear(Linear(w.shape, weight=w)).source)
-            for name, w in decoder.weights.items()
-            if w.ndim == 2
-        }
-        config = Config(
-            hidden_size=HIDDEN,
-            intermediate_size=INNER,
-            num_layers=1,
-            num_heads=decoder.num_heads,
-            num_kv_heads=decoder.num_kv_heads,
-            head_dim=decoder.head_dim,
-            vocab_size=VOCAB,
-            rotary_dim=decoder.rotary_dim,
-            max_model_len=700,
-            num_slots=2,
-            kv_half=kv_half,
-            rms_norm_eps=EPS,
-            cos_sin_factor=1.25,
-            inv_freq=pointer(decoder.inv_freq),
-        )
-        embed, head = self.linears["embed"], self.linears["head"]
-        layer, norm = self._layer(decoder), decoder.weights["norm"]
-        self.model = NativeModel(self.context, config, [layer], embed, norm, head)
-
-    def _layer(self, decoder: Decoder) -> Layer:
-        w, has_norm = decoder.weights, decoder.with_qk_norm
-        return Layer(
-            **{name: self.linears[name].handle for name in LINEARS},
-            input_norm=pointer(w["input_norm"]),
-            post_attention_norm=pointer(w["post_norm"]),
-            q_norm=pointer(w["q_norm"]) if has_norm else None,
-            k_norm=pointer(w["k_norm"]) if has_norm else None,
-            sliding_window=decoder.sliding_window,
-        )
-
-    def run(
-        self, token_ids: npt.NDArray[np.int32], start: int = 0, slot: int = 0
-    ) -> npt.NDArray[np.float32]:
-        """Logits of every token [n, VOCAB]."""
-        n = len(token_ids)
-        positions = np.arange(start, start + n, dtype=np.int32)
-        slots, wanted = np.full(n, slot, np.int32), np.ones(n, np.uint8)
-        return self.model.forward(token_ids, slots, positions, wanted)
-
-    def close(self) -> None:
-        self.model.close()
-        for linear in self.linears.values():
-            linear.close()
-        self.context.close()
-
 
 VARIANTS = {
     "plain": Decoder(),
@@ -138,11 +22,53 @@ VARIANTS = {
     "multi_query": Decoder(num_heads=6, num_kv_heads=1),
     "groups_of_three": Decoder(num_heads=9, num_kv_heads=3),
     "odd_head_dim": Decoder(head_dim=10, rotary_dim=10),
-    "wide_heads": Decoder(head_dim=80, rotary_dim=80),
+    "wide_heads": Decoder(head_dim=80, rotary_dim=80, attention_multiplier=80**-0.5),
     "partial_rotary": Decoder(rotary_dim=8),
-    "qk_norm": Decoder(with_qk_norm=True),
+    "no_rotary": Decoder(has_rope=False),
+    "qk_norm": Decoder(qk_norm="head"),
+    "qk_norm_projection": Decoder(qk_norm="projection"),
     "window_in_page": Decoder(sliding_window=9),
     "window_over_pages": Decoder(sliding_window=270),
+    "layer_norm": Decoder(layer_norm=True),
+    "layer_norm_biases": Decoder(layer_norm=True, has_bias=True, placement="sandwich"),
+    "post_norms": Decoder(placement="post"),
+    "sandwich_norms": Decoder(placement="sandwich"),
+    "plain_mlp": Decoder(is_gated=False, act="gelu", has_bias=True),
+    **{act: Decoder(act=act) for act in ACTS},
+    "softcap": Decoder(softcap=2.0, attention_multiplier=0.6),
+    "sinks": Decoder(has_sinks=True, sliding_window=9),
+    "sinks_and_groups": Decoder(has_sinks=True, num_heads=12, num_kv_heads=2),
+    "output_gate": Decoder(has_output_gate=True),
+    "query_scaling": Decoder(beta=0.1),
+    "multipliers": Decoder(embedding_multiplier=6.5, residual_multiplier=0.22),
+    "logits": Decoder(logits_multiplier=0.4, final_softcap=1.5),
+    "experts": Decoder(experts=Experts()),
+    "experts_in_groups": Decoder(
+        experts=Experts(num_experts=12, num_experts_per_tok=3, num_groups=4, topk_groups=2)
+    ),
+    "experts_by_sigmoid": Decoder(
+        experts=Experts(
+            num_experts=12,
+            num_experts_per_tok=4,
+            scoring="sigmoid",
+            norm_topk_prob=True,
+            routed_scaling_factor=2.5,
+            num_groups=3,
+            topk_groups=2,
+            group_scoring="top2_sum",
+            has_correction=True,
+            shared_size=36,
+        )
+    ),
+    "experts_of_gpt_oss": Decoder(
+        experts=Experts(scoring="softmax_topk", is_clamped=True, num_experts_per_tok=3),
+        has_sinks=True,
+    ),
+    "shared_expert": Decoder(
+        experts=Experts(norm_topk_prob=True, shared_size=20, has_shared_gate=True),
+        placement="sandwich",
+        act="gelu",
+    ),
 }
 TOKENS = (
     np.random.default_rng(9).integers(0, VOCAB, 530).astype(np.int32)
@@ -265,3 +191,9 @@ def test_wrong_shape_is_refused() -> None:
     decoder.weights["down"] = decoder.weights["down"][:, :-1].copy()
     with pytest.raises(NativeError, match="down_proj has the wrong shape"):
         Native(decoder, "portable")
+
+
+def test_routing_that_cannot_be_is_refused() -> None:
+    experts = Experts(num_groups=4, topk_groups=1, num_experts_per_tok=3)
+    with pytest.raises(NativeError, match="the chosen groups have too few experts"):
+        Native(Decoder(experts=experts), "portable")

@@ -1,5 +1,7 @@
 #include "activations.h"
 
+#include <algorithm>
+
 namespace di {
 
 Activations::Activations(int32_t n, int32_t rows)
@@ -18,15 +20,32 @@ size_t Activations::num_bytes() const {
 }
 
 Input Activations::prepare(const Core& core, ThreadPool& pool, int32_t rows, int32_t columns, bool int8) {
+    if (int8 || rows == 1) pool.parallel_for(rows, [&](int32_t r) { prepare_row(core, r, columns, int8); });
+    return view(0, rows, int8);
+}
+
+void Activations::prepare_row(const Core& core, int32_t r, int32_t columns, bool int8) {
+    const size_t at = static_cast<size_t>(r) * stride;
     if (int8) {
-        pool.parallel_for(rows, [&](int32_t r) {
-            const size_t at = static_cast<size_t>(r) * stride;
-            core.quantize(row(r), columns, {&codes[at], &steps[at / 32], &sums16[at / 16], &sums32[at / 32]});
-        });
-    } else if (rows == 1) {
-        core.column_sums(x.get(), columns, sums16.get(), sums32.get());
+        core.quantize(row(r), columns, {&codes[at], &steps[at / 32], &sums16[at / 16], &sums32[at / 32]});
+    } else {
+        core.column_sums(row(r), columns, &sums16[at / 16], &sums32[at / 32]);
     }
-    return {x.get(), int8 ? codes.get() : nullptr, steps.get(), sums16.get(), sums32.get(), stride, rows};
+}
+
+Input Activations::view(int32_t first, int32_t rows, bool int8) const {
+    const size_t at = static_cast<size_t>(first) * stride;
+    return {&x[at], int8 ? &codes[at] : nullptr, &steps[at / 32], &sums16[at / 16], &sums32[at / 32], stride, rows};
+}
+
+void Activations::gather_row(const Tiles& w, const float* source, int32_t r) {
+    float* out = row(r);
+    if (w.perm) {
+        for (int32_t c = 0; c < w.in_features; ++c) out[c] = source[w.perm[c]];
+    } else {
+        std::copy(source, source + w.in_features, out);
+    }
+    std::fill(out + w.in_features, out + w.padded_in, 0.0f);
 }
 
 }  // namespace di

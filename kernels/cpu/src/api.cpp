@@ -1,5 +1,7 @@
 #include "api.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -62,6 +64,17 @@ void apply(di_context& context, const di::Tiles& w, const float* x, int32_t rows
     context.pool.parallel_for(w.num_tiles, [&](int32_t tile) { context.core.linear(product, tile, tile + 1); });
 }
 
+uint32_t read_all(di_context& context, const uint8_t* data, int64_t num_bytes) {
+    constexpr int64_t kTaskBytes = 1 << 20;
+    if (num_bytes < 0 || num_bytes % 256 != 0) throw std::invalid_argument("memory is read in blocks of 256 bytes");
+    std::atomic<uint32_t> words{0};
+    context.pool.parallel_for(static_cast<int32_t>((num_bytes + kTaskBytes - 1) / kTaskBytes), [&](int32_t task) {
+        const int64_t begin = task * kTaskBytes, length = std::min(kTaskBytes, num_bytes - begin);
+        words |= context.core.read_blocks(data + begin, static_cast<size_t>(length / 256));
+    });
+    return words;
+}
+
 }  // namespace
 
 int32_t di_abi_version(void) { return DI_ABI_VERSION; }
@@ -80,6 +93,15 @@ di_context* di_context_create(const char* instruction_set, int32_t num_threads) 
 const char* di_context_instruction_set(const di_context* context) { return context->core.name; }
 
 void di_context_destroy(di_context* context) { delete context; }
+
+int32_t di_context_read(di_context* context, const void* data, int64_t num_bytes, uint32_t* words) {
+    return guarded(
+        [&] {
+            *words = read_all(*context, static_cast<const uint8_t*>(data), num_bytes);
+            return 0;
+        },
+        1);
+}
 
 di_linear* di_linear_create(di_context* context, const di_linear_source* source) {
     return guarded([&] { return new di_linear{di::PackedLinear(*source, context->pool)}; }, nullptr);
@@ -118,9 +140,9 @@ int32_t di_linear_row(di_context* context, const di_linear* linear, int32_t row,
 void di_linear_destroy(di_linear* linear) { delete linear; }
 
 di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers, di_linear* embed_tokens,
-                          const float* norm, di_linear* lm_head) {
+                          const di_norm* norm, di_linear* lm_head) {
     return guarded(
-        [&] { return new di_model{di::Model(context->core, context->pool, *config, layers, embed_tokens, norm, lm_head)}; },
+        [&] { return new di_model{di::Model(context->core, context->pool, *config, layers, embed_tokens, *norm, lm_head)}; },
         nullptr);
 }
 

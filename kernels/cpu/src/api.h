@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define DI_ABI_VERSION 1
+#define DI_ABI_VERSION 2
 
 /* A linear in the native checkpoint's layout (app/checkpoint/schemes.py defines it). Row-major, contiguous. */
 typedef struct di_linear_source {
@@ -34,26 +34,80 @@ typedef struct di_linear_source {
     const float* bias;    /* [out] or null */
 } di_linear_source;
 
-typedef struct di_config {
-    int32_t hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim, vocab_size;
-    int32_t rotary_dim;       /* columns of a head that rotate; pairs are (i, i + rotary_dim / 2) */
-    int32_t max_model_len, num_slots;
-    int32_t kv_half;          /* 1: fp16 cache, 0: fp32 */
-    int32_t int8_activations; /* 1: quantized linears read int8 activations, one step per 32 columns; 0: float32 */
-    float rms_norm_eps;
-    float cos_sin_factor;
-    const float* inv_freq;    /* [rotary_dim / 2] */
-} di_config;
-
 typedef struct di_context di_context; /* threads and an instruction set */
 typedef struct di_linear di_linear;   /* a packed matrix */
 typedef struct di_model di_model;     /* layers, cache and workspace */
 
+/* One rotary embedding. */
+typedef struct di_rope {
+    int32_t rotary_dim;    /* columns of a head that rotate; pairs are (i, i + rotary_dim / 2) */
+    float cos_sin_factor;  /* cosines and sines are multiplied with it */
+    const float* inv_freq; /* [rotary_dim / 2], radians per position */
+} di_rope;
+
+/* How tokens are routed to experts, and what an expert computes. */
+typedef struct di_moe {
+    int32_t num_experts; /* 0: no layer is sparse */
+    int32_t num_experts_per_tok, intermediate_size;
+    int32_t shared_intermediate_size; /* of the shared expert; 0: there is none */
+    int32_t scoring;                  /* 0 softmax over all experts, 1 softmax over the chosen ones, 2 sigmoid */
+    int32_t norm_topk_prob;           /* 1: the weights of the chosen are divided by their sum */
+    float routed_scaling_factor;
+    int32_t num_groups, topk_groups;  /* experts are chosen from the best topk_groups of num_groups groups */
+    int32_t group_scoring;            /* a group's score: 0 its largest, 1 the sum of its two largest */
+    int32_t clamped_swiglu;           /* 0: act(gate) * up; 1: (up + 1) * gate * sigmoid(alpha * gate), both cut at limit */
+    float swiglu_limit, swiglu_alpha;
+} di_moe;
+
+typedef struct di_config {
+    int32_t hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim, vocab_size;
+    int32_t max_model_len, num_slots;
+    int32_t kv_half;          /* 1: fp16 cache, 0: fp32 */
+    int32_t int8_activations; /* 1: quantized linears read int8 activations, one step per 32 columns; 0: float32 */
+    int32_t layer_norm;       /* norms of the residual stream: 0 RMSNorm, 1 LayerNorm; q/k norms are RMSNorm always */
+    int32_t qk_norm_projection;     /* q/k norms are 0 over each head, 1 over the whole projection */
+    int32_t hidden_act;             /* 0 silu, 1 gelu, 2 gelu_pytorch_tanh */
+    float rms_norm_eps;             /* of either kind of norm */
+    float attention_multiplier;     /* scores are multiplied with it */
+    float attn_logit_softcapping;   /* then become cap * tanh(score / cap); 0: they stay */
+    float query_scaling_beta;       /* queries grow by 1 + beta * ln(1 + floor(position / length)); 0: they do not */
+    int32_t query_scaling_length;
+    float embedding_multiplier;
+    float residual_multiplier;      /* of what a block adds to the residual */
+    float logits_multiplier;
+    float final_logit_softcapping;  /* after the multiplier; 0: none */
+    int32_t num_ropes;
+    const di_rope* ropes;           /* [num_ropes] */
+    di_moe moe;
+} di_config;
+
+/* A norm over hidden_size; a weight of null means that there is none. A family's offset is already added. */
+typedef struct di_norm {
+    const float *weight, *bias; /* [hidden_size]; the bias, LayerNorm's, may be null */
+} di_norm;
+
+/* down(act(gate(x)) * up(x)), or down(act(up(x))) where gate is null. */
+typedef struct di_mlp {
+    di_linear *gate, *up, *down;
+} di_mlp;
+
 typedef struct di_layer {
-    di_linear *q, *k, *v, *o, *gate, *up, *down;
-    const float *input_norm, *post_attention_norm; /* [hidden_size] */
-    const float *q_norm, *k_norm;                  /* [head_dim] or null */
-    int32_t sliding_window;                        /* keys a query sees, itself included; 0: all */
+    di_linear *q, *k, *v, *o;
+    di_linear* output_gate;          /* [num_heads * head_dim, hidden_size]: sigmoid(gate(x)) weighs the input of o; or null */
+    const float *q_norm, *k_norm;    /* [head_dim], or [rows of q and k] with qk_norm_projection; or null */
+    const float* sinks;              /* [num_heads], a further logit of each head's softmax; or null */
+    int32_t sliding_window;          /* keys a query sees, itself included; 0: all */
+    int32_t rope;                    /* index into ropes; -1: positions are not embedded */
+    di_norm input_norm;              /* before attention */
+    di_norm post_self_attn_norm;     /* on its output, before the residual */
+    di_norm post_attention_norm;     /* before the MLP */
+    di_norm post_mlp_norm;           /* on its output */
+    di_mlp mlp;                      /* of a dense layer */
+    di_linear* router;               /* [num_experts, hidden_size] of a sparse layer; null makes it dense */
+    const float* router_correction;  /* [num_experts], added to the scores for choosing only; or null */
+    const di_mlp* experts;           /* [num_experts] */
+    di_mlp shared_expert;
+    di_linear* shared_expert_gate;   /* [1, hidden_size]: sigmoid(gate(x)) weighs the shared expert; or null */
 } di_layer;
 
 DI_API int32_t di_abi_version(void);
@@ -64,6 +118,9 @@ DI_API const char* di_instruction_sets(void);
 DI_API di_context* di_context_create(const char* instruction_set, int32_t num_threads); /* null or "": the best */
 DI_API const char* di_context_instruction_set(const di_context* context);
 DI_API void di_context_destroy(di_context* context);
+
+/* The bitwise or of all 32-bit words, read once with all threads: how fast is memory? num_bytes: a multiple of 256. */
+DI_API int32_t di_context_read(di_context* context, const void* data, int64_t num_bytes, uint32_t* words);
 
 DI_API di_linear* di_linear_create(di_context* context, const di_linear_source* source);
 DI_API int64_t di_linear_bytes(const di_linear* linear);
@@ -76,7 +133,7 @@ DI_API void di_linear_destroy(di_linear* linear);
 
 /* Linears and context stay the caller's and must outlive the model; norms are copied. lm_head may be embed_tokens. */
 DI_API di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers,
-                                 di_linear* embed_tokens, const float* norm, di_linear* lm_head);
+                                 di_linear* embed_tokens, const di_norm* norm, di_linear* lm_head);
 /* Runs `rows` tokens, each of a slot and position; rows of one slot come in ascending position, and everything before
    the first is in the cache. Row i gives a line of logits [vocab_size] if wanted[i]; lines follow each other. */
 DI_API int32_t di_model_forward(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,

@@ -5,74 +5,84 @@
 
 namespace di {
 
-AttentionBlock::AttentionBlock(Runner& runner, const di_config& config)
+AttentionBlock::AttentionBlock(Runner& runner, const di_config& config, bool has_output_gate)
     : runner_(runner),
       config_(config),
-      inv_freq_(copied(config.inv_freq, config.rotary_dim / 2)),
       cache_(config.num_layers, config.num_kv_heads, config.head_dim, config.num_slots, config.kv_half != 0),
       q_(config.num_heads * config.head_dim),
       k_(config.num_kv_heads * config.head_dim),
       v_(config.num_kv_heads * config.head_dim),
       attended_(config.num_heads * config.head_dim),
-      cos_(static_cast<size_t>(config.rotary_dim / 2) * kMaxStepRows),
-      sin_(cos_.size()),
+      output_gate_(has_output_gate ? config.num_heads * config.head_dim : 0),
       units_per_kv_head_((config.num_heads / config.num_kv_heads + kMaxGroupHeads - 1) / kMaxGroupHeads),
-      num_units_(config.num_kv_heads * units_per_kv_head_) {}
+      num_units_(config.num_kv_heads * units_per_kv_head_) {
+    for (int32_t i = 0; i < config.num_ropes; ++i) rotations_.emplace_back(config.ropes[i]);
+}
 
 size_t AttentionBlock::workspace_bytes() const {
-    size_t bytes = (cos_.size() + sin_.size() + partials_.size()) * sizeof(float);
-    for (const Activations* a : {&q_, &k_, &v_, &attended_}) bytes += a->num_bytes();
+    size_t bytes = partials_.size() * sizeof(float);
+    for (const Rotation& rotation : rotations_) bytes += rotation.num_bytes();
+    for (const Activations* a : {&q_, &k_, &v_, &attended_, &output_gate_}) bytes += a->num_bytes();
     return bytes;
 }
 
-// Angles are products rounded to float32, as transformers computes them.
-void AttentionBlock::set_rotation(const Batch& batch) {
-    const size_t half = inv_freq_.size();
-    for (int32_t r = 0; r < batch.rows; ++r) {
-        for (size_t i = 0; i < half; ++i) {
-            const float angle = static_cast<float>(batch.positions[r]) * inv_freq_[i];
-            cos_[r * half + i] = std::cos(angle) * config_.cos_sin_factor;
-            sin_[r * half + i] = std::sin(angle) * config_.cos_sin_factor;
-        }
-    }
+void AttentionBlock::set_positions(const Batch& batch) {
+    for (Rotation& rotation : rotations_) rotation.set_positions(batch.positions, batch.rows);
 }
 
-void AttentionBlock::run(const Batch& batch, const Layer& layer, int32_t index, Activations& normed, Activations& hidden) {
-    const Input plain = runner_.prepare(normed, batch.rows);
-    const Input in_q = runner_.input_of(*layer.q, normed, plain, 0);
-    const Input in_k = runner_.input_of(*layer.k, normed, plain, 1);
-    const Input in_v = runner_.input_of(*layer.v, normed, plain, 2);
-    const Product qkv[] = {{layer.q, &in_q, q_.x.get(), q_.stride, nullptr},
-                           {layer.k, &in_k, k_.x.get(), k_.stride, nullptr},
-                           {layer.v, &in_v, v_.x.get(), v_.stride, nullptr}};
-    runner_.run_products(qkv, 3);
+void AttentionBlock::run(const Batch& batch, const Layer& layer, int32_t index, const Activations& source,
+                         const Input& plain, Activations& out, bool add) {
+    project(layer, source, plain);
     runner_.pool.parallel_for(batch.rows, [&](int32_t r) { rotate_and_store(batch, layer, index, r); });
     attend(batch, layer, index);
+    if (layer.output_gate) {
+        runner_.pool.parallel_for(
+            batch.rows, [&](int32_t r) { runner_.core.mul_sigmoid(attended_.row(r), output_gate_.row(r), attended_.width); });
+    }
     const Input in_o = runner_.input_of(*layer.o, attended_, runner_.prepare(attended_, batch.rows), 0);
-    const Product o{layer.o, &in_o, hidden.x.get(), hidden.stride, hidden.x.get()};
+    const Product o{layer.o, &in_o, out.x.get(), out.stride, add ? out.x.get() : nullptr};
     runner_.run_products(&o, 1);
 }
 
+// Queries, keys, values and the gate of the output, in one loop.
+void AttentionBlock::project(const Layer& layer, const Activations& source, const Input& plain) {
+    const Input in_q = runner_.input_of(*layer.q, source, plain, 0);
+    const Input in_k = runner_.input_of(*layer.k, source, plain, 1);
+    const Input in_v = runner_.input_of(*layer.v, source, plain, 2);
+    const Input in_gate = layer.output_gate ? runner_.input_of(*layer.output_gate, source, plain, 3) : plain;
+    const Product products[] = {{layer.q, &in_q, q_.x.get(), q_.stride, nullptr},
+                                {layer.k, &in_k, k_.x.get(), k_.stride, nullptr},
+                                {layer.v, &in_v, v_.x.get(), v_.stride, nullptr},
+                                {layer.output_gate, &in_gate, output_gate_.x.get(), output_gate_.stride, nullptr}};
+    runner_.run_products(products, layer.output_gate ? 4 : 3);
+}
+
 void AttentionBlock::rotate_and_store(const Batch& batch, const Layer& layer, int32_t index, int32_t row) {
-    const int32_t head_dim = config_.head_dim;
-    for (int32_t h = 0; h < config_.num_heads; ++h) rotate_head(q_.row(row) + h * head_dim, layer.q_norm, row);
+    prepare_heads(q_.row(row), config_.num_heads, layer.q_norm, layer.rope, row);
+    prepare_heads(k_.row(row), config_.num_kv_heads, layer.k_norm, layer.rope, row);
     for (int32_t h = 0; h < config_.num_kv_heads; ++h) {
-        float* key = k_.row(row) + h * head_dim;
-        rotate_head(key, layer.k_norm, row);
-        cache_.write(batch.slots[row], index, h, batch.positions[row], key, v_.row(row) + h * head_dim);
+        const int32_t at = h * config_.head_dim;
+        cache_.write(batch.slots[row], index, h, batch.positions[row], k_.row(row) + at, v_.row(row) + at);
     }
 }
 
-// The q/k norm if there is one, then the rotation of pairs (i, i + rotary_dim / 2).
-void AttentionBlock::rotate_head(float* head, const std::vector<float>& norm, int32_t row) const {
-    if (!norm.empty()) runner_.core.rms_norm(head, norm.data(), config_.rms_norm_eps, config_.head_dim, head);
-    const size_t half = inv_freq_.size();
-    const float *cos = cos_.data() + row * half, *sin = sin_.data() + row * half;
-    for (size_t i = 0; i < half; ++i) {
-        const float a = head[i], b = head[i + half];
-        head[i] = a * cos[i] - b * sin[i];
-        head[i + half] = b * cos[i] + a * sin[i];
+// The q/k norm if there is one, then the rotation if there is one.
+void AttentionBlock::prepare_heads(float* heads, int32_t count, const std::vector<float>& norm, int32_t rope, int32_t row) const {
+    const Core& core = runner_.core;
+    const int32_t head_dim = config_.head_dim, width = static_cast<int32_t>(norm.size());
+    for (int32_t at = 0; width > 0 && at < count * head_dim; at += width) {
+        core.rms_norm(heads + at, norm.data(), config_.rms_norm_eps, width, heads + at);
     }
+    if (rope < 0) return;
+    const Rotation& rotation = rotations_[static_cast<size_t>(rope)];
+    for (int32_t h = 0; h < count; ++h) core.rotate(heads + h * head_dim, rotation.cos(row), rotation.sin(row), rotation.half());
+}
+
+// Queries that grow with their position are as good as scores that do.
+float AttentionBlock::score_scale(int32_t position) const {
+    if (config_.query_scaling_beta == 0.0f) return config_.attention_multiplier;
+    const float turns = static_cast<float>(position / config_.query_scaling_length);
+    return config_.attention_multiplier * (1.0f + config_.query_scaling_beta * std::log(1.0f + turns));
 }
 
 // Query heads go in units of up to kMaxGroupHeads that share a kv head.
@@ -88,7 +98,9 @@ AttentionTask AttentionBlock::task_of(const Batch& batch, const Layer& layer, in
     task.last = position + 1;
     task.head_dim = config_.head_dim;
     task.value_stride = cache_.value_stride();
-    task.scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
+    task.scale = score_scale(position);
+    task.softcap = config_.attn_logit_softcapping;
+    task.sinks = layer.sinks.empty() ? nullptr : layer.sinks.data() + kv_head * group + first_head;
     task.half = cache_.half();
     return task;
 }

@@ -5,6 +5,7 @@
 
 #include "kv_cache.h"
 #include "layer.h"
+#include "rotation.h"
 #include "runner.h"
 
 namespace di {
@@ -17,30 +18,32 @@ struct Batch {
 
 class AttentionBlock {
   public:
-    AttentionBlock(Runner& runner, const di_config& config);
+    AttentionBlock(Runner& runner, const di_config& config, bool has_output_gate);
 
     // Makes room in the cache for positions < length of a slot.
     void grow(int32_t slot, int32_t length) { cache_.grow(slot, length); }
     // Once per step, before the first layer.
-    void set_rotation(const Batch& batch);
-    // Layer `index` on the normed rows; adds its output to `hidden`.
-    void run(const Batch& batch, const Layer& layer, int32_t index, Activations& normed, Activations& hidden);
+    void set_positions(const Batch& batch);
+    // Layer `index` on the source's rows, which `plain` describes; the output is written to `out`, or added to it.
+    void run(const Batch& batch, const Layer& layer, int32_t index, const Activations& source, const Input& plain,
+             Activations& out, bool add);
     size_t kv_bytes() const { return cache_.num_bytes(); }
     size_t workspace_bytes() const;
 
   private:
+    void project(const Layer& layer, const Activations& source, const Input& plain);
     void rotate_and_store(const Batch& batch, const Layer& layer, int32_t index, int32_t row);
-    void rotate_head(float* head, const std::vector<float>& norm, int32_t row) const;
+    void prepare_heads(float* heads, int32_t count, const std::vector<float>& norm, int32_t rope, int32_t row) const;
+    float score_scale(int32_t position) const;
     AttentionTask task_of(const Batch& batch, const Layer& layer, int32_t index, int32_t row, int32_t unit) const;
     void attend(const Batch& batch, const Layer& layer, int32_t index);
     void attend_one(const Batch& batch, const Layer& layer, int32_t index);
 
     Runner& runner_;
     di_config config_;
-    std::vector<float> inv_freq_;
+    std::vector<Rotation> rotations_;
     KVCache cache_;
-    Activations q_, k_, v_, attended_;
-    std::vector<float> cos_, sin_;
+    Activations q_, k_, v_, attended_, output_gate_;
     int32_t units_per_kv_head_, num_units_;
     std::vector<float> partials_;  // of one token: [unit][page][kMaxGroupHeads][partial_stride]
 };

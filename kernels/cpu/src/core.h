@@ -55,6 +55,8 @@ struct AttentionTask {
     bool half;                // fp16 cache, otherwise fp32
 };
 
+enum class HiddenAct : int32_t { kSilu = 0, kGelu = 1, kGeluTanh = 2 };
+
 constexpr int kPageTokens = 256;
 constexpr int kMaxHeadDim = 512;
 constexpr int kMaxGroupHeads = 4;  // more would not fit into AVX2's registers
@@ -66,10 +68,18 @@ struct Core {
     const char* name;
     void (*linear)(const Product& product, int32_t tile_begin, int32_t tile_end);
     void (*decode_row)(const Tiles& w, int32_t row, float* out);  // one row of W, float32 [padded_in]
+    uint32_t (*read_blocks)(const uint8_t* data, size_t num_blocks);  // the or of all words of 256-byte blocks
     void (*quantize)(const float* x, int32_t padded_in, const QuantizedRow& out);
     void (*column_sums)(const float* x, int32_t padded_in, float* sums16, float* sums32);
     void (*rms_norm)(const float* x, const float* weight, float eps, int32_t n, float* out);
-    void (*silu_mul)(float* gate, const float* up, int32_t n);
+    void (*layer_norm)(const float* x, const float* weight, const float* bias, float eps, int32_t n, float* out);
+    void (*activate)(di::HiddenAct act, float* x, const float* up, int32_t n);  // x = act(x) * up; up null: act(x)
+    void (*clamped_swiglu)(float* gate, const float* up, float limit, float alpha, int32_t n);
+    void (*mul_sigmoid)(float* x, const float* gate, int32_t n);  // x *= sigmoid(gate)
+    void (*rotate)(float* head, const float* cos, const float* sin, int32_t half);  // pairs (i, i + half)
+    void (*scale)(float* x, float factor, int32_t n);
+    void (*add_scaled)(float* y, const float* x, float factor, int32_t n);  // y += x * factor
+    void (*softcap)(float* x, float cap, int32_t n);                        // x = cap * tanh(x / cap)
     // Attention, page by page: partials [num_heads][partial_stride] of one page; a later page's merged into an earlier
     // one's; and out [num_heads][head_dim] from those of all pages.
     void (*attend_page)(const AttentionTask& task, int32_t page, float* partials);

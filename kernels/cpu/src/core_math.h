@@ -12,26 +12,43 @@ constexpr float kLog2E = 1.44269504088896341f;
 constexpr float kLn2High = 0.693145751953125f;  // few bits, so that n * kLn2High is exact
 constexpr float kLn2Low = 1.42860682030941723212e-6f;
 
-// e^x with a relative error of about 2 ulp; 0 below the smallest normal number, finite above the largest.
-// x = n ln2 + r with |r| <= ln2 / 2, and the Taylor series of e^r to the seventh power (remainder < 1e-8).
-inline F32x16 exp(F32x16 x) {
-    x = min(max(x, broadcast(-87.3f)), broadcast(88.0f));
-    const F32x16 n = round_nearest(x * broadcast(kLog2E));
-    const F32x16 r = fma(n, broadcast(-kLn2Low), fma(n, broadcast(-kLn2High), x));
+// (e^r - 1) / r for |r| <= ln2 / 2, by the Taylor series of e^r to the seventh power (remainder < 1e-8).
+inline F32x16 exp_slope(F32x16 r) {
     F32x16 p = broadcast(1.0f / 5040.0f);
     p = fma(p, r, broadcast(1.0f / 720.0f));
     p = fma(p, r, broadcast(1.0f / 120.0f));
     p = fma(p, r, broadcast(1.0f / 24.0f));
     p = fma(p, r, broadcast(1.0f / 6.0f));
     p = fma(p, r, broadcast(0.5f));
-    p = fma(p, r, broadcast(1.0f));
-    p = fma(p, r, broadcast(1.0f));
-    return scale_by_power(p, n);
+    return fma(p, r, broadcast(1.0f));
 }
 
-// tanh x with an absolute error of about 1e-7: 1 - 2 / (1 + e^2x), which e^x's clamps keep finite.
+// x - n ln2
+inline F32x16 exp_rest(F32x16 x, F32x16 n) {
+    return fma(n, broadcast(-kLn2Low), fma(n, broadcast(-kLn2High), x));
+}
+
+// e^x with a relative error of about 2 ulp; 0 below the smallest normal number, finite above the largest.
+// x = n ln2 + r with |r| <= ln2 / 2.
+inline F32x16 exp(F32x16 x) {
+    x = min(max(x, broadcast(-87.3f)), broadcast(88.0f));
+    const F32x16 n = round_nearest(x * broadcast(kLog2E)), r = exp_rest(x, n);
+    return scale_by_power(fma(exp_slope(r), r, broadcast(1.0f)), n);
+}
+
+// e^x - 1, exact to a few ulp around 0, too, where the subtraction would cancel.
+inline F32x16 expm1(F32x16 x) {
+    x = min(max(x, broadcast(-87.3f)), broadcast(88.0f));
+    const F32x16 n = round_nearest(x * broadcast(kLog2E)), r = exp_rest(x, n);
+    return scale_by_power(exp_slope(r) * r, n) + (scale_by_power(broadcast(1.0f), n) - broadcast(1.0f));
+}
+
+inline F32x16 sigmoid(F32x16 x) { return broadcast(1.0f) / (broadcast(1.0f) + exp(zero_f32() - x)); }
+
+// tanh(x) = (e^2x - 1) / (e^2x + 1), to a few ulp; e^x's clamps keep it finite.
 inline F32x16 tanh(F32x16 x) {
-    return broadcast(1.0f) - broadcast(2.0f) / (broadcast(1.0f) + exp(x + x));
+    const F32x16 e = expm1(x + x);
+    return e / (e + broadcast(2.0f));
 }
 
 // Lanes from `count` on hold `fill`.
@@ -62,12 +79,44 @@ void rms_norm(const float* x, const float* weight, float eps, int32_t n, float* 
     }
 }
 
-// gate = silu(gate) * up, with silu(g) = g / (1 + e^-g)
-void silu_mul(float* gate, const float* up, int32_t n) {
+// out = (x - mean) / sqrt(variance + eps) * weight (+ bias), the variance from differences, so that it does not cancel
+void layer_norm(const float* x, const float* weight, const float* bias, float eps, int32_t n, float* out) {
+    F32x16 sum = zero_f32(), squares = zero_f32();
+    for (int32_t i = 0; i < n; i += 16) sum = sum + load_n(x + i, n - i);
+    const float mean = reduce_add(sum) / static_cast<float>(n);
     for (int32_t i = 0; i < n; i += 16) {
-        const F32x16 g = load_n(gate + i, n - i);
-        const F32x16 sigmoid = broadcast(1.0f) / (broadcast(1.0f) + exp(zero_f32() - g));
-        store_n(gate + i, g * sigmoid * load_n(up + i, n - i), n - i);
+        const F32x16 v = load_n(x + i, n - i, mean) - broadcast(mean);
+        squares = fma(v, v, squares);
+    }
+    const F32x16 inverse = broadcast(1.0f / sqrtf(reduce_add(squares) / static_cast<float>(n) + eps));
+    for (int32_t i = 0; i < n; i += 16) {
+        const F32x16 v = (load_n(x + i, n - i) - broadcast(mean)) * inverse * load_n(weight + i, n - i);
+        store_n(out + i, bias ? v + load_n(bias + i, n - i) : v, n - i);
+    }
+}
+
+void rotate(float* head, const float* cos, const float* sin, int32_t half) {
+    for (int32_t i = 0; i < half; i += 16) {
+        const F32x16 a = load_n(head + i, half - i), b = load_n(head + half + i, half - i);
+        const F32x16 c = load_n(cos + i, half - i), s = load_n(sin + i, half - i);
+        store_n(head + i, a * c - b * s, half - i);
+        store_n(head + half + i, b * c + a * s, half - i);
+    }
+}
+
+void scale(float* x, float factor, int32_t n) {
+    for (int32_t i = 0; i < n; i += 16) store_n(x + i, load_n(x + i, n - i) * broadcast(factor), n - i);
+}
+
+void add_scaled(float* y, const float* x, float factor, int32_t n) {
+    for (int32_t i = 0; i < n; i += 16) {
+        store_n(y + i, fma(load_n(x + i, n - i), broadcast(factor), load_n(y + i, n - i)), n - i);
+    }
+}
+
+void softcap(float* x, float cap, int32_t n) {
+    for (int32_t i = 0; i < n; i += 16) {
+        store_n(x + i, tanh(load_n(x + i, n - i) / broadcast(cap)) * broadcast(cap), n - i);
     }
 }
 

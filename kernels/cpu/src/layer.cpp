@@ -1,6 +1,37 @@
 #include "layer.h"
 
 namespace di {
+namespace {
+
+const Tiles* optional(const di_linear* linear, int32_t out, int32_t in, const char* name) {
+    return linear ? &checked(linear, out, in, name) : nullptr;
+}
+
+Mlp make_mlp(const di_mlp& source, int32_t hidden, int32_t inner) {
+    Mlp mlp;
+    mlp.gate = optional(source.gate, inner, hidden, "gate_proj");
+    mlp.up = &checked(source.up, inner, hidden, "up_proj");
+    mlp.down = &checked(source.down, hidden, inner, "down_proj");
+    return mlp;
+}
+
+MixtureOfExperts make_moe(const di_layer& source, const di_config& c) {
+    require(source.experts != nullptr, "experts are missing");
+    MixtureOfExperts moe;
+    moe.router = &checked(source.router, c.moe.num_experts, c.hidden_size, "router");
+    require(is_dense(moe.router->codes) && !moe.router->perm, "the router is not dense");
+    moe.correction = copied(source.router_correction, c.moe.num_experts);
+    for (int32_t e = 0; e < c.moe.num_experts; ++e) {
+        moe.experts.push_back(make_mlp(source.experts[e], c.hidden_size, c.moe.intermediate_size));
+    }
+    if (c.moe.shared_intermediate_size == 0) return moe;
+    moe.shared = make_mlp(source.shared_expert, c.hidden_size, c.moe.shared_intermediate_size);
+    moe.shared_gate = optional(source.shared_expert_gate, 1, c.hidden_size, "shared_expert_gate");
+    require(!moe.shared_gate || (is_dense(moe.shared_gate->codes) && !moe.shared_gate->perm), "shared_expert_gate is not dense");
+    return moe;
+}
+
+}  // namespace
 
 const Tiles& checked(const di_linear* linear, int32_t out, int32_t in, const char* name) {
     require(linear != nullptr, std::string(name) + " is missing");
@@ -9,27 +40,40 @@ const Tiles& checked(const di_linear* linear, int32_t out, int32_t in, const cha
     return w;
 }
 
+Norm make_norm(const di_norm& source, const di_config& c) {
+    require(!source.bias || c.layer_norm, "a bias is not part of RMSNorm");
+    return {copied(source.weight, c.hidden_size), copied(source.bias, c.hidden_size)};
+}
+
 Layer make_layer(const di_layer& source, const di_config& c) {
     const int32_t q_size = c.num_heads * c.head_dim, kv_size = c.num_kv_heads * c.head_dim;
-    require(source.input_norm && source.post_attention_norm, "a norm is missing");
+    require(source.rope >= -1 && source.rope < c.num_ropes, "a layer's rope does not exist");
     Layer layer;
     layer.q = &checked(source.q, q_size, c.hidden_size, "q_proj");
     layer.k = &checked(source.k, kv_size, c.hidden_size, "k_proj");
     layer.v = &checked(source.v, kv_size, c.hidden_size, "v_proj");
     layer.o = &checked(source.o, c.hidden_size, q_size, "o_proj");
-    layer.gate = &checked(source.gate, c.intermediate_size, c.hidden_size, "gate_proj");
-    layer.up = &checked(source.up, c.intermediate_size, c.hidden_size, "up_proj");
-    layer.down = &checked(source.down, c.hidden_size, c.intermediate_size, "down_proj");
-    layer.input_norm = copied(source.input_norm, c.hidden_size);
-    layer.post_attention_norm = copied(source.post_attention_norm, c.hidden_size);
-    layer.q_norm = copied(source.q_norm, c.head_dim);
-    layer.k_norm = copied(source.k_norm, c.head_dim);
+    layer.output_gate = optional(source.output_gate, q_size, c.hidden_size, "output_gate");
+    layer.q_norm = copied(source.q_norm, c.qk_norm_projection ? q_size : c.head_dim);
+    layer.k_norm = copied(source.k_norm, c.qk_norm_projection ? kv_size : c.head_dim);
+    layer.sinks = copied(source.sinks, c.num_heads);
     layer.sliding_window = source.sliding_window;
+    layer.rope = source.rope;
+    layer.input_norm = make_norm(source.input_norm, c);
+    layer.post_self_attn_norm = make_norm(source.post_self_attn_norm, c);
+    layer.post_attention_norm = make_norm(source.post_attention_norm, c);
+    layer.post_mlp_norm = make_norm(source.post_mlp_norm, c);
+    if (source.router) {
+        layer.moe = make_moe(source, c);
+    } else {
+        layer.mlp = make_mlp(source.mlp, c.hidden_size, c.intermediate_size);
+    }
     return layer;
 }
 
 bool Layer::has_perm() const {
-    return q->perm || k->perm || v->perm || o->perm || gate->perm || up->perm || down->perm;
+    const bool mlp_has = is_sparse() ? moe.shared.up && moe.shared.has_perm() : mlp.has_perm();
+    return q->perm || k->perm || v->perm || o->perm || (output_gate && output_gate->perm) || mlp_has;
 }
 
 }  // namespace di

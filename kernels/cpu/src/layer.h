@@ -11,11 +11,34 @@
 
 namespace di {
 
-struct Layer {
-    const Tiles *q, *k, *v, *o, *gate, *up, *down;
-    std::vector<float> input_norm, post_attention_norm, q_norm, k_norm;
-    int32_t sliding_window;
+// Without a weight there is no norm.
+struct Norm {
+    std::vector<float> weight, bias;
+    bool is_absent() const { return weight.empty(); }
+};
 
+struct Mlp {
+    const Tiles *gate = nullptr, *up = nullptr, *down = nullptr;  // no gate: plain
+    bool has_perm() const { return (gate && gate->perm) || up->perm || down->perm; }
+};
+
+struct MixtureOfExperts {
+    const Tiles* router = nullptr;
+    std::vector<float> correction;  // [num_experts] or empty
+    std::vector<Mlp> experts;
+    Mlp shared;                     // no `up`: none
+    const Tiles* shared_gate = nullptr;
+};
+
+struct Layer {
+    const Tiles *q, *k, *v, *o, *output_gate;
+    std::vector<float> q_norm, k_norm, sinks;  // empty: none
+    int32_t sliding_window, rope;
+    Norm input_norm, post_self_attn_norm, post_attention_norm, post_mlp_norm;
+    Mlp mlp;
+    MixtureOfExperts moe;
+
+    bool is_sparse() const { return moe.router != nullptr; }
     bool has_perm() const;
 };
 
@@ -30,6 +53,7 @@ inline std::vector<float> copied(const float* values, int32_t n) {
 
 // The linear's tiles; throws std::invalid_argument when it is missing or of another shape.
 const Tiles& checked(const di_linear* linear, int32_t out, int32_t in, const char* name);
+Norm make_norm(const di_norm& source, const di_config& config);
 Layer make_layer(const di_layer& source, const di_config& config);
 
 }  // namespace di

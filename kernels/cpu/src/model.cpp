@@ -5,38 +5,79 @@
 namespace di {
 namespace {
 
+void check_rope(const di_rope& rope, int32_t head_dim) {
+    require(rope.rotary_dim >= 0 && rope.rotary_dim % 2 == 0 && rope.rotary_dim <= head_dim, "rotary_dim does not fit head_dim");
+    require(rope.inv_freq != nullptr, "a rope has no frequencies");
+}
+
+void check_moe(const di_moe& m) {
+    require(m.num_experts_per_tok > 0 && m.num_experts_per_tok <= m.num_experts, "num_experts_per_tok does not fit num_experts");
+    require(m.intermediate_size > 0 && m.shared_intermediate_size >= 0, "a size of the experts is not positive");
+    require(m.num_groups > 0 && m.num_experts % m.num_groups == 0, "num_groups does not divide num_experts");
+    require(m.topk_groups > 0 && m.topk_groups <= m.num_groups, "topk_groups does not fit num_groups");
+    require(m.topk_groups * (m.num_experts / m.num_groups) >= m.num_experts_per_tok, "the chosen groups have too few experts");
+    require(m.scoring >= 0 && m.scoring <= 2, "unknown scoring");
+}
+
 const di_config& checked(const di_config& c) {
     require(c.hidden_size > 0 && c.intermediate_size > 0 && c.num_layers > 0 && c.vocab_size > 0, "a size is not positive");
     require(c.num_kv_heads > 0 && c.num_heads > 0 && c.num_heads % c.num_kv_heads == 0, "heads do not share evenly");
     require(c.head_dim > 0 && c.head_dim % 2 == 0 && c.head_dim <= kMaxHeadDim, "head_dim is odd or above 512");
-    require(c.rotary_dim >= 0 && c.rotary_dim % 2 == 0 && c.rotary_dim <= c.head_dim, "rotary_dim does not fit head_dim");
     require(c.max_model_len > 0 && c.num_slots > 0, "no room for a sequence");
+    require(c.hidden_act >= 0 && c.hidden_act <= 2, "unknown hidden_act");
+    require(c.query_scaling_beta == 0.0f || c.query_scaling_length > 0, "query_scaling_length is not positive");
+    require(c.num_ropes >= 0 && (c.num_ropes == 0 || c.ropes), "ropes are missing");
+    for (int32_t i = 0; i < c.num_ropes; ++i) check_rope(c.ropes[i], c.head_dim);
+    if (c.moe.num_experts > 0) check_moe(c.moe);
     return c;
+}
+
+std::vector<Layer> make_layers(const di_layer* sources, const di_config& config) {
+    std::vector<Layer> layers;
+    for (int32_t i = 0; i < config.num_layers; ++i) layers.push_back(make_layer(sources[i], config));
+    return layers;
+}
+
+template <typename F>
+bool any_of(const std::vector<Layer>& layers, F&& is_so) {
+    return std::any_of(layers.begin(), layers.end(), is_so);
+}
+
+bool has_dense(const std::vector<Layer>& layers) {
+    return any_of(layers, [](const Layer& layer) { return !layer.is_sparse(); });
+}
+
+bool has_output_gate(const std::vector<Layer>& layers) {
+    return any_of(layers, [](const Layer& layer) { return layer.output_gate != nullptr; });
 }
 
 }  // namespace
 
 Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const di_layer* layers,
-             const di_linear* embed_tokens, const float* norm, const di_linear* lm_head)
+             const di_linear* embed_tokens, const di_norm& norm, const di_linear* lm_head)
     : config_(checked(config)),
-      runner_(core, pool, config.int8_activations != 0),
-      norm_(copied(norm, config.hidden_size)),
+      runner_(core, pool, config),
+      layers_(make_layers(layers, config)),
+      norm_(make_norm(norm, config)),
       embed_tokens_(checked(embed_tokens, config.vocab_size, config.hidden_size, "embed_tokens")),
       lm_head_(checked(lm_head, config.vocab_size, config.hidden_size, "lm_head")),
-      attention_(runner_, config),
-      mlp_(runner_, config),
+      attention_(runner_, config, has_output_gate(layers_)),
+      mlp_(runner_, static_cast<HiddenAct>(config.hidden_act), has_dense(layers_) ? config.intermediate_size : 0),
+      moe_(runner_, config),
       hidden_(config.hidden_size),
-      normed_(config.hidden_size) {
-    require(norm != nullptr && !embed_tokens_.perm, "the final norm is missing, or embed_tokens is permuted");
-    for (int32_t i = 0; i < config.num_layers; ++i) layers_.push_back(make_layer(layers[i], config));
-    const bool has_perm = std::any_of(layers_.begin(), layers_.end(), [](const Layer& layer) { return layer.has_perm(); });
-    if (lm_head_.perm || has_perm) {
-        runner_.allow_permuted(std::max({config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim}));
+      normed_(config.hidden_size),
+      branch_(config.hidden_size) {
+    require(!norm_.is_absent() && !embed_tokens_.perm, "the final norm is missing, or embed_tokens is permuted");
+    if (lm_head_.perm || any_of(layers_, [](const Layer& layer) { return layer.has_perm(); })) {
+        runner_.allow_permuted(std::max({config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim,
+                                         config.moe.shared_intermediate_size}));
     }
 }
 
 size_t Model::workspace_bytes() const {
-    return runner_.num_bytes() + attention_.workspace_bytes() + mlp_.workspace_bytes() + hidden_.num_bytes() + normed_.num_bytes();
+    size_t bytes = runner_.num_bytes() + attention_.workspace_bytes() + mlp_.workspace_bytes() + moe_.workspace_bytes();
+    for (const Activations* a : {&hidden_, &normed_, &branch_}) bytes += a->num_bytes();
+    return bytes;
 }
 
 void Model::forward(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
@@ -59,37 +100,80 @@ void Model::check(int32_t rows, const int32_t* token_ids, const int32_t* slots, 
 }
 
 void Model::run_layers(const Batch& batch) {
-    runner_.pool.parallel_for(
-        batch.rows, [&](int32_t r) { runner_.core.decode_row(embed_tokens_, batch.token_ids[r], hidden_.row(r)); });
-    attention_.set_rotation(batch);
+    embed(batch);
+    attention_.set_positions(batch);
     for (int32_t i = 0; i < config_.num_layers; ++i) {
         const Layer& layer = layers_[static_cast<size_t>(i)];
-        normalize(batch.rows, layer.input_norm);
-        attention_.run(batch, layer, i, normed_, hidden_);
-        normalize(batch.rows, layer.post_attention_norm);
-        mlp_.run(batch.rows, layer, normed_, hidden_);
+        const bool plain = is_plain_branch(layer.post_self_attn_norm);
+        Input input;
+        const Activations& source = normalize(batch.rows, layer.input_norm, &input);
+        attention_.run(batch, layer, i, source, input, plain ? hidden_ : branch_, plain);
+        if (!plain) add_branch(batch.rows, layer.post_self_attn_norm);
+        run_mlp(batch.rows, layer);
     }
 }
 
-void Model::normalize(int32_t rows, const std::vector<float>& weight) {
+void Model::embed(const Batch& batch) {
+    runner_.pool.parallel_for(batch.rows, [&](int32_t r) {
+        float* row = hidden_.row(r);
+        runner_.core.decode_row(embed_tokens_, batch.token_ids[r], row);
+        // Columns that pad a group decode to anything; where no norm stands before a linear they must be 0.
+        std::fill(row + hidden_.width, row + embed_tokens_.padded_in, 0.0f);
+        if (config_.embedding_multiplier != 1.0f) runner_.core.scale(row, config_.embedding_multiplier, hidden_.width);
+    });
+}
+
+// The rows a block reads: normed, or the residual stream itself.
+const Activations& Model::normalize(int32_t rows, const Norm& norm, Input* input) {
+    Activations& source = norm.is_absent() ? hidden_ : normed_;
+    if (!norm.is_absent()) {
+        runner_.pool.parallel_for(rows, [&](int32_t r) { runner_.normalize(norm, hidden_.row(r), normed_.row(r)); });
+    }
+    *input = runner_.prepare(source, rows);
+    return source;
+}
+
+void Model::run_mlp(int32_t rows, const Layer& layer) {
+    const bool plain = is_plain_branch(layer.post_mlp_norm) && !layer.is_sparse();
+    Input input;
+    const Activations& source = normalize(rows, layer.post_attention_norm, &input);
+    if (layer.is_sparse()) {
+        moe_.run(layer.moe, source, input, branch_);
+    } else {
+        mlp_.run(layer.mlp, source, input, plain ? hidden_ : branch_, plain);
+    }
+    if (!plain) add_branch(rows, layer.post_mlp_norm);
+}
+
+// hidden += residual_multiplier * norm(branch)
+void Model::add_branch(int32_t rows, const Norm& norm) {
     runner_.pool.parallel_for(rows, [&](int32_t r) {
-        runner_.core.rms_norm(hidden_.row(r), weight.data(), config_.rms_norm_eps, config_.hidden_size, normed_.row(r));
+        float* branch = branch_.row(r);
+        if (!norm.is_absent()) runner_.normalize(norm, branch, branch);
+        runner_.core.add_scaled(hidden_.row(r), branch, config_.residual_multiplier, config_.hidden_size);
     });
 }
 
 // Logits of the wanted rows, one after the other; returns how many.
 int32_t Model::output_logits(const Batch& batch, const uint8_t* wanted, float* logits) {
-    const Core& core = runner_.core;
     int32_t rows = 0;
     for (int32_t r = 0; r < batch.rows; ++r) {
-        if (!wanted[r]) continue;
-        core.rms_norm(hidden_.row(r), norm_.data(), config_.rms_norm_eps, config_.hidden_size, normed_.row(rows++));
+        if (wanted[r]) runner_.normalize(norm_, hidden_.row(r), normed_.row(rows++));
     }
     if (rows == 0) return 0;
     const Input input = runner_.input_of(lm_head_, normed_, runner_.prepare(normed_, rows), 0);
     const Product product{&lm_head_, &input, logits, config_.vocab_size, nullptr};
-    runner_.run_products(&product, 1);
+    runner_.for_tiles(lm_head_.num_tiles, [&](int32_t begin, int32_t end) {
+        runner_.core.linear(product, begin, end);
+        const int32_t at = begin * kTileRows, n = std::min(end * kTileRows, config_.vocab_size) - at;
+        for (int32_t r = 0; r < rows; ++r) finish_logits(logits + static_cast<int64_t>(r) * config_.vocab_size + at, n);
+    });
     return rows;
+}
+
+void Model::finish_logits(float* logits, int32_t n) const {
+    if (config_.logits_multiplier != 1.0f) runner_.core.scale(logits, config_.logits_multiplier, n);
+    if (config_.final_logit_softcapping > 0.0f) runner_.core.softcap(logits, config_.final_logit_softcapping, n);
 }
 
 }  // namespace di

@@ -8,6 +8,7 @@
 #include "core.h"
 #include "layer.h"
 #include "mlp_block.h"
+#include "moe_block.h"
 #include "runner.h"
 
 namespace di {
@@ -15,7 +16,7 @@ namespace di {
 class Model {
   public:
     Model(const Core& core, ThreadPool& pool, const di_config& config, const di_layer* layers, const di_linear* embed_tokens,
-          const float* norm, const di_linear* lm_head);
+          const di_norm& norm, const di_linear* lm_head);
     Model(const Model&) = delete;  // its blocks point to its runner
     Model& operator=(const Model&) = delete;
 
@@ -27,17 +28,24 @@ class Model {
   private:
     void check(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions) const;
     void run_layers(const Batch& batch);
-    void normalize(int32_t rows, const std::vector<float>& weight);
+    void embed(const Batch& batch);
+    const Activations& normalize(int32_t rows, const Norm& norm, Input* input);
+    void run_mlp(int32_t rows, const Layer& layer);
+    void add_branch(int32_t rows, const Norm& norm);
+    // A block may add to the residual stream itself where nothing stands between.
+    bool is_plain_branch(const Norm& norm) const { return norm.is_absent() && config_.residual_multiplier == 1.0f; }
     int32_t output_logits(const Batch& batch, const uint8_t* wanted, float* logits);
+    void finish_logits(float* logits, int32_t n) const;
 
     di_config config_;
     Runner runner_;
-    std::vector<float> norm_;
     std::vector<Layer> layers_;
+    Norm norm_;
     const Tiles &embed_tokens_, &lm_head_;
     AttentionBlock attention_;
     MlpBlock mlp_;
-    Activations hidden_, normed_;
+    MoeBlock moe_;
+    Activations hidden_, normed_, branch_;
 };
 
 }  // namespace di

@@ -2,6 +2,22 @@
 
 namespace di {
 
+Runner::Runner(const Core& core, ThreadPool& pool, const di_config& config)
+    : core(core),
+      pool(pool),
+      hidden_size_(config.hidden_size),
+      eps_(config.rms_norm_eps),
+      int8_(config.int8_activations != 0),
+      layer_norm_(config.layer_norm != 0) {}
+
+void Runner::normalize(const Norm& norm, const float* x, float* out) const {
+    if (layer_norm_) {
+        core.layer_norm(x, norm.weight.data(), norm.bias.empty() ? nullptr : norm.bias.data(), eps_, hidden_size_, out);
+    } else {
+        core.rms_norm(x, norm.weight.data(), eps_, hidden_size_, out);
+    }
+}
+
 void Runner::allow_permuted(int32_t width) {
     for (Activations& buffer : permuted_) buffer = Activations(width);
 }
@@ -9,11 +25,7 @@ void Runner::allow_permuted(int32_t width) {
 Input Runner::input_of(const Tiles& w, const Activations& source, const Input& plain, int slot) {
     if (!w.perm) return plain;
     Activations& permuted = permuted_[slot];
-    pool.parallel_for(plain.rows, [&](int32_t r) {
-        float* out = permuted.row(r);
-        for (int32_t c = 0; c < w.in_features; ++c) out[c] = source.row(r)[w.perm[c]];
-        std::fill(out + w.in_features, out + w.padded_in, 0.0f);
-    });
+    pool.parallel_for(plain.rows, [&](int32_t r) { permuted.gather_row(w, source.row(r), r); });
     return permuted.prepare(core, pool, plain.rows, w.padded_in, int8_);
 }
 

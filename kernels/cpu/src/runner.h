@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "activations.h"
+#include "api.h"
 #include "core.h"
+#include "layer.h"
 #include "thread_pool.h"
 
 namespace di {
@@ -13,27 +15,32 @@ constexpr int kTasksPerThread = 4;  // enough to even out threads of unequal spe
 
 class Runner {
   public:
-    Runner(const Core& core, ThreadPool& pool, bool int8) : core(core), pool(pool), int8_(int8) {}
+    Runner(const Core& core, ThreadPool& pool, const di_config& config);
 
     // Room for the inputs of permuted linears up to `width` columns.
     void allow_permuted(int32_t width);
     Input prepare(Activations& source, int32_t rows) { return source.prepare(core, pool, rows, source.stride, int8_); }
     // The rows a linear reads: `plain` as it is, or the source's columns in the linear's stored order, which then lie
-    // in the permuted buffer `slot` (0 to 2).
+    // in the permuted buffer `slot` (0 to 3).
     Input input_of(const Tiles& w, const Activations& source, const Input& plain, int slot);
     // Splits tiles among the threads; `body(begin, end)` runs once for each share.
     template <typename F>
     void for_tiles(int32_t num_tiles, F&& body);
     // Products that may run side by side, as one loop over the tiles of all.
     void run_products(const Product* products, int count);
+    // One row of the residual stream.
+    void normalize(const Norm& norm, const float* x, float* out) const;
+    bool int8() const { return int8_; }
     size_t num_bytes() const;
 
     const Core& core;
     ThreadPool& pool;
 
   private:
-    bool int8_;
-    Activations permuted_[3];
+    int32_t hidden_size_;
+    float eps_;
+    bool int8_, layer_norm_;
+    Activations permuted_[4];
 };
 
 template <typename F>

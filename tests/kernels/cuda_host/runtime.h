@@ -1,0 +1,42 @@
+// What device code compiled for the host asks of the scheduler (scheduler.cpp): its place in the grid, and everything
+// that makes one thread wait for others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cuda_host {
+
+struct Index3 {
+    unsigned x, y, z;
+};
+
+struct ThreadContext {
+    Index3 thread, block, block_size, grid_size;
+    unsigned lane;
+    unsigned char* dynamic_shared;
+};
+
+enum class Shuffle { kIndex, kUp, kDown, kXor };
+
+#if defined(__SANITIZE_THREAD__)
+ThreadContext* current_thread();  // not inlined: read by code that the sanitizer does not instrument
+#define CUDA_HOST_THREAD cuda_host::current_thread()
+#else
+extern ThreadContext* current __attribute__((visibility("hidden")));
+#define CUDA_HOST_THREAD cuda_host::current
+#endif
+
+// `where` is "file:line", for the error that a divergent operation ends in.
+void block_barrier(const char* where);
+void warp_barrier(const char* where, unsigned mask);
+uint64_t shuffle(const char* where, unsigned mask, uint64_t value, Shuffle mode, int operand, int width);
+unsigned ballot(const char* where, unsigned mask, int predicate);
+// The values of all 32 lanes; for operations of the whole warp, such as mma.
+void gather(const char* where, uint64_t value, uint64_t (&values)[32]);
+// Copies happen at the wait, so that a missing wait reads what was there before.
+void copy_async(void* destination, const void* source, unsigned num_bytes);
+void commit_copies();
+void wait_for_copies(unsigned num_groups_left);
+
+}  // namespace cuda_host
