@@ -17,8 +17,10 @@ from app.checkpoint.reader import Checkpoint
 from app.converter.export_plan import ExportFormat, ExportPlan, plan_export
 from app.converter.export_writer import ExportWriter, Listener
 from app.converter.output_guard import check_free_space
-from app.core.errors import OutputExistsError, ResourceError, UsageError
+from app.core.errors import OutputExistsError, ResourceError, UnsupportedError, UsageError
 from app.core.jobs import CancelToken, cancellable_by
+from app.spec.registry import weight_names
+from app.spec.weight_names import LLAMA_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def export(
     started = time.monotonic()
     _check_output(output, model_dir)
     with Checkpoint.open(model_dir) as checkpoint, cancellable_by(cancel or CancelToken()):
+        _check_names(checkpoint)
         plan = plan_export(checkpoint, format)
         check_free_space(output, _planned_bytes(checkpoint, plan))
         with _whole_or_nothing(output) as folder:
@@ -66,6 +69,15 @@ def export(
         seconds=time.monotonic() - started,
         notes=plan.notes,
     )
+
+
+def _check_names(checkpoint: Checkpoint) -> None:
+    """Fused and reordered tensors would have to be put together again, which nothing does yet."""
+    if weight_names(checkpoint.config) != LLAMA_NAMES:
+        raise UnsupportedError(
+            f"{checkpoint.manifest.architecture} cannot be exported: only families whose tensors "
+            "are named as Llama's can."
+        )
 
 
 def _check_output(output: Path, model_dir: Path) -> None:

@@ -85,7 +85,8 @@ def _reorder(values: npt.NDArray[Any] | None, order: Order) -> npt.NDArray[Any] 
 def _fold(linears: dict[str, PartLinear], prefix: str) -> None:
     """Moves down_proj's order into the rows of what feeds it, unless one of them is streamed."""
     down = linears[prefix + _FOLDED]
-    feeding = {name: linears[name] for name in (prefix + short for short in _FEEDING)}
+    # An MLP without a gate is fed by up_proj alone.
+    feeding = {n: linears[n] for n in (prefix + short for short in _FEEDING) if n in linears}
     if not isinstance(down.linear, Linear) or down.linear.perm is None:
         return
     if not all(isinstance(part.linear, Linear) for part in feeding.values()):

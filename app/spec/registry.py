@@ -12,7 +12,23 @@ from app.spec.config_reader import ConfigReader
 from app.spec.model_spec import ModelSpec
 from app.spec.weight_names import WeightNames
 
-_FAMILIES = ("llama", "qwen2", "qwen3", "mistral")
+_FAMILIES = (
+    "llama",
+    "qwen2",
+    "qwen3",
+    "mistral",
+    "smollm3",
+    "olmo2",
+    "olmo3",
+    "internlm2",
+    "internlm3",
+    "glm",
+    "glm4",
+    "seed_oss",
+    "starcoder2",
+    "exaone4",
+    "ernie4_5",
+)
 
 
 def _load_adapters() -> dict[str, tuple[str, ArchitectureAdapter]]:

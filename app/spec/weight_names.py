@@ -21,14 +21,17 @@ class WeightNames:
     `renamed`: canonical name within a layer -> the folder's, `*` standing for an expert's number
     (`mlp.experts.*.gate_proj` -> `block_sparse_moe.experts.*.w1`). `outer`: the same outside the
     layers. `fused`: the folder's name of a stack of linears, one below the other -> the canonical
-    ones in that order. `prefix` stands before everything but `lm_head`. `interleaved_rope`: the
-    rotary pairs of q and k are columns (2i, 2i + 1) of a head, where executors expect (i, i +
-    dim / 2). `ignored`: patterns (re.fullmatch) of stored tensors that mean nothing for inference.
+    ones in that order; with `grouped_qkv` that of q, k and v goes by key/value head: its query
+    heads, its key, its value (InternLM2). `prefix` stands before everything but `lm_head`.
+    `interleaved_rope`: the rotary pairs of q and k are columns (2i, 2i + 1) of a head, where
+    executors expect (i, i + dim / 2). `ignored`: patterns (re.fullmatch) of stored tensors that
+    mean nothing for inference.
     """
 
     renamed: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     outer: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     fused: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_FUSED)
+    grouped_qkv: bool = False
     prefix: str = "model."
     interleaved_rope: bool = False
     ignored: tuple[str, ...] = ()

@@ -13,7 +13,8 @@ from app.spec.model_spec import ModelSpec
 from app.spec.weight_names import WeightNames
 from app.spec.weights import iter_linears
 
-_ROTATED = ("q_proj", "k_proj")
+_QKV = ("q_proj", "k_proj", "v_proj")
+_ROTATED = _QKV[:2]
 
 
 class StoredLinears:
@@ -59,7 +60,9 @@ class StoredLinears:
     ) -> None:
         ends = np.cumsum([shapes[member][0] for member in members]).tolist()
         stop, (num_rows, columns) = ends[members.index(canonical)], shapes[canonical]
-        self._rows[canonical] = np.arange(stop - num_rows, stop)
+        rows = np.arange(stop - num_rows, stop)
+        is_grouped = self.names.grouped_qkv and canonical.endswith(_QKV)
+        self._rows[canonical] = _grouped_rows(self.spec, canonical) if is_grouped else rows
         self._add(canonical, members[0], stem, (ends[-1], columns))
 
     def _add(self, canonical: str, holder: str, stem: str, shape: tuple[int, int]) -> None:
@@ -74,3 +77,13 @@ class StoredLinears:
         spec = self.spec
         num_heads = spec.num_attention_heads if short == "q_proj" else spec.num_key_value_heads
         return half_split_rows(num_heads, spec.head_dim, spec.rope.dim)
+
+
+def _grouped_rows(spec: ModelSpec, canonical: str) -> Rows:
+    """Rows of q, k or v in a stack that goes by key/value head: queries, key, value."""
+    queries = spec.num_queries_per_kv
+    heads = np.arange(spec.num_key_value_heads * (queries + 2)).reshape(-1, queries + 2)
+    short = canonical.rpartition(".")[2]
+    parts = {"q_proj": slice(queries), "k_proj": slice(-2, -1), "v_proj": slice(-1, None)}
+    chosen = heads[:, parts[short]].reshape(-1, 1)
+    return (chosen * spec.head_dim + np.arange(spec.head_dim)).reshape(-1)

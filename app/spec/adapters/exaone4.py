@@ -1,0 +1,53 @@
+"""EXAONE 4: norms on outputs only, on q and k by head, and full layers of a hybrid without rope."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.errors import UnsupportedError
+from app.spec.adapter import ArchitectureAdapter, Window, read_layer_types
+from app.spec.adapters.olmo2 import POST_NORM_NAMES
+from app.spec.config_reader import ConfigReader
+from app.spec.layer_type import LayerType
+from app.spec.model_spec import NormPlacement, QKNorm
+
+
+def _window(config: ConfigReader, num_layers: int) -> Window:
+    """Without `layer_types`, every `sliding_window_pattern`-th layer is full."""
+    window = config.integer("sliding_window", None)
+    explicit, interval = (
+        config.value("layer_types", None),
+        config.value("sliding_window_pattern", 4),
+    )
+    if explicit is not None:
+        return window, read_layer_types(explicit)
+    if window is None:
+        return None, (LayerType.FULL,) * num_layers
+    if not isinstance(interval, int) or interval < 1:
+        raise UnsupportedError(f"sliding_window_pattern {interval!r} needs layer_types beside it.")
+    kinds = (
+        LayerType.SLIDING if (index + 1) % interval else LayerType.FULL
+        for index in range(num_layers)
+    )
+    return window, tuple(kinds)
+
+
+def _differences(config: ConfigReader) -> Mapping[str, Any]:
+    window, kinds = _window(config, config.integer("num_hidden_layers"))
+    # Only a hybrid lets its full layers do without positions.
+    rotates = () if window is None else tuple(kind is LayerType.SLIDING for kind in kinds)
+    return {
+        "norm_placement": NormPlacement.POST,
+        "qk_norm": QKNorm.HEAD,
+        "rope_layers": rotates,
+    }
+
+
+ADAPTER = ArchitectureAdapter(
+    family="exaone4",
+    architectures=("Exaone4ForCausalLM",),
+    model_types=("exaone4",),
+    read_window=_window,
+    read_differences=_differences,
+    weight_names=POST_NORM_NAMES,
+    default_rms_norm_eps=1e-5,
+)

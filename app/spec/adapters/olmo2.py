@@ -1,0 +1,25 @@
+"""OLMo 2: norms on the output of attention and MLP only, and over whole queries and keys."""
+
+from app.spec.adapter import ArchitectureAdapter, attention_bias_flag
+from app.spec.model_spec import NormPlacement, QKNorm
+from app.spec.weight_names import WeightNames
+
+POST_NORM_NAMES = WeightNames(
+    renamed={
+        "post_self_attn_layernorm": "post_attention_layernorm",
+        "post_mlp_layernorm": "post_feedforward_layernorm",
+    }
+)
+
+ADAPTER = ArchitectureAdapter(
+    family="olmo2",
+    architectures=("Olmo2ForCausalLM",),
+    model_types=("olmo2",),
+    read_attention_bias=attention_bias_flag,
+    read_differences=lambda config: {
+        "norm_placement": NormPlacement.POST,
+        "qk_norm": QKNorm.PROJECTION,
+    },
+    weight_names=POST_NORM_NAMES,
+    default_rms_norm_eps=1e-5,
+)
