@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from app.core.errors import UnsupportedError
@@ -54,7 +55,8 @@ class ArchitectureAdapter:
     family knows `partial_rotary_factor`, `sliding_rope` that sliding layers may have a rope of
     their own. `default_head_dim` None means hidden_size / num_attention_heads;
     `default_rope_theta` None means that the configuration must say it. `act_key` and `eps_key` are
-    the family's words for `hidden_act` and `rms_norm_eps`.
+    the family's words for `hidden_act` and `rms_norm_eps`. `fixed_values` are keys that published
+    configurations repeat, with the one value that is computed.
     """
 
     family: str
@@ -75,6 +77,7 @@ class ArchitectureAdapter:
     default_rms_norm_eps: float | None = None
     default_head_dim: int | None = None
     default_tie_word_embeddings: bool = False
+    fixed_values: Mapping[str, Any] = MappingProxyType({})
     ignored_keys: tuple[str, ...] = ()
 
     def read(self, config: ConfigReader, adapter_path: str) -> ModelSpec:
@@ -114,8 +117,14 @@ class ArchitectureAdapter:
             attention_multiplier=head_dim**-0.5,
         )
         spec = replace(spec, **self.read_differences(config))
+        self._check_fixed_values(config)
         config.finish(self.ignored_keys)
         return spec.validate()
+
+    def _check_fixed_values(self, config: ConfigReader) -> None:
+        for name, wanted in self.fixed_values.items():
+            if (found := config.value(name, wanted)) != wanted:
+                raise UnsupportedError(f"{name} {found!r} is not implemented, only {wanted!r}.")
 
     def _read_ropes(self, config: ConfigReader, head_dim: int) -> tuple[RopeSpec, RopeSpec | None]:
         facts = RopeFacts(

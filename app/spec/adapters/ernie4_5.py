@@ -17,7 +17,7 @@ def _attention_bias(config: ConfigReader) -> AttentionBias:
 
 ADAPTER = ArchitectureAdapter(
     family="ernie4_5",
-    architectures=("Ernie4_5ForCausalLM",),
+    architectures=("Ernie4_5ForCausalLM", "Ernie4_5_ForCausalLM"),
     model_types=("ernie4_5",),
     read_attention_bias=_attention_bias,
     read_mlp_bias=_use_bias,

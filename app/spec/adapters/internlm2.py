@@ -28,7 +28,7 @@ def _attention_bias(config: ConfigReader) -> AttentionBias:
 ADAPTER = ArchitectureAdapter(
     family="internlm2",
     architectures=("InternLM2ForCausalLM",),
-    model_types=("internlm2",),
+    model_types=("internlm2", "internlm"),  # the first releases kept the old name
     read_attention_bias=_attention_bias,
     weight_names=_NAMES,
     ignored_keys=("attn_implementation",),  # how to compute attention, not what

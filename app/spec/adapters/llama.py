@@ -10,6 +10,7 @@ ADAPTER = ArchitectureAdapter(
     read_mlp_bias=lambda config: config.flag("mlp_bias", False),
     default_rope_theta=10_000.0,  # Llama 1 and 2 never wrote it
     default_rms_norm_eps=1e-6,
+    fixed_values={"activation": "swiglu"},  # Falcon3's word for what Llama does
     ignored_keys=(
         "is_llama_config",
         "transformers.js_config",
