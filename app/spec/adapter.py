@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.core.errors import UnsupportedError
@@ -77,7 +76,7 @@ class ArchitectureAdapter:
     default_rms_norm_eps: float | None = None
     default_head_dim: int | None = None
     default_tie_word_embeddings: bool = False
-    fixed_values: Mapping[str, Any] = MappingProxyType({})
+    fixed_values: Mapping[str, Any] = field(default_factory=dict)
     ignored_keys: tuple[str, ...] = ()
 
     def read(self, config: ConfigReader, adapter_path: str) -> ModelSpec:
