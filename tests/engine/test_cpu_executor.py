@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from app.checkpoint.layout import file_stem
-from app.checkpoint.manifest import Provenance, SourceInfo
 from app.checkpoint.reader import Checkpoint
-from app.checkpoint.schemes import QuantScheme, ScaleDtype, Scheme, TensorPath
-from app.checkpoint.writer import CheckpointWriter, PartLinear
+from app.checkpoint.schemes import QuantScheme, ScaleDtype, Scheme
 from app.core.errors import ContextLengthError, EngineError, MissingExtraError, UnsupportedError
 from app.engine.executors.base import LogitsWanted, SequenceChunk
 from app.engine.executors.cpu import CpuExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
-from app.spec.weights import has_bias, iter_linears, iter_vectors
 from kernels.cpu.loader import instruction_sets
 from tests.engine.test_reference_executor import CASES
-from tests.kernels.cpu_linears import random_linear
+from tests.random_checkpoints import write_random
 from tests.tiny_models import BASE, create_tiny_model, write_native
 
 # Relative L2 over all logits. Both executors sum in float32, in different orders.
@@ -39,29 +34,6 @@ QUANTS = [
     QuantScheme(4, 32, Scheme.AFFINE, ScaleDtype.TWO_LEVEL),
     QuantScheme(8, -1, Scheme.SYM, ScaleDtype.FP32),
 ]
-
-
-def write_quantized(quant: QuantScheme, config: dict[str, Any], directory: Path) -> Path:
-    """A native folder whose linears are random codes, those of the layers with permuted columns."""
-    spec = create_spec(config)
-    writer = CheckpointWriter()
-    writer.begin(directory)
-    parts: dict[str, dict[str, PartLinear]] = {}
-    for seed, (name, shape) in enumerate(iter_linears(spec)):
-        in_layer = name.startswith("layers.")
-        bias = in_layer and has_bias(spec, name)
-        # Larger weights saturate attention, and the smallest rounding then picks another key.
-        linear = random_linear(quant, shape, seed, size=0.1, with_perm=in_layer, with_bias=bias)
-        part = PartLinear(linear, Provenance(name, "Q", TensorPath.EXACT, 0.0))
-        parts.setdefault(file_stem(name), {})[name] = part
-    rng = np.random.default_rng(0)
-    norms = {name: rng.standard_normal(n).astype(np.float32) for name, n in iter_vectors(spec)}
-    for stem in {file_stem(name) for name in norms} | parts.keys():
-        vectors = {name: norm for name, norm in norms.items() if file_stem(name) == stem}
-        writer.write_part(stem, parts.get(stem, {}), vectors)
-    writer.write_text("config.json", json.dumps(config))
-    writer.finish(config["architectures"][0], SourceInfo("tests", directory.name, 0), "tests")
-    return directory
 
 
 def create(directory: Path, **options: Any) -> CpuExecutor:
@@ -108,7 +80,7 @@ def test_quantized_models_equal_the_reference(
 ) -> None:
     changes = {"hidden_size": 160, "head_dim": 40, "tie_word_embeddings": model_type == "qwen3"}
     config = create_tiny_model(model_type, **changes).config.to_dict()
-    directory = write_quantized(quant, config, tmp_path / "model")
+    directory = write_random(create_spec(config), config, tmp_path / "model", quant)
     want = run(create_reference(directory), NUM_TOKENS)
     executor = create(directory, kv_dtype="fp32")
     for size in (NUM_TOKENS, 1):
