@@ -249,7 +249,7 @@ def test_the_feature_changes_the_logits(
 
 @pytest.mark.parametrize(
     ("feature", "quant"),
-    zip(FEATURES, itertools.cycle(QUANTS), strict=False),
+    list(zip(FEATURES, itertools.cycle(QUANTS), strict=False)),
     ids=lambda value: value if isinstance(value, str) else value.label,
 )
 def test_quantized_weights_equal_the_reference(
