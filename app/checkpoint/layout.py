@@ -2,7 +2,8 @@
 
 File and tensor names are those of the native folder: `layers.3.self_attn.q_proj` stands in
 `layer_03.safetensors` as `self_attn.q_proj.packed`, `self_attn.q_proj.scales` ...; everything
-outside the layers keeps its full name in `embed`, `norm` or `lm_head.safetensors`.
+outside the layers keeps its full name in `embed`, `norm` or `lm_head.safetensors`. The experts of a
+layer may stand in files of their own, `layer_03_experts_00.safetensors` ..., of any size.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ I8, U8, I32 = np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.int32)
 FLOATS = (F32, F16, BF16)
 
 _LAYER_NAME = re.compile(r"layers\.(\d+)\.(.+)")
-_LAYER_FILE = re.compile(r"layer_(\d+)")
+_LAYER_FILE = re.compile(r"(layer_(\d+))(?:_experts_\d+)?")
 _FILE_OF = {"embed_tokens": "embed"}
 _SCALE_DTYPES: dict[ScaleDtype, tuple[DType, ...]] = {
     ScaleDtype.FP16: (F16,),
@@ -129,9 +130,20 @@ def check_perm(name: str, linear: Linear) -> None:
 
 
 def file_stem(name: str) -> str:
-    """The file (without `.safetensors`) where canonical tensor `name` stands."""
+    """The file (without `.safetensors`) where canonical tensor `name` stands, experts or not."""
     layer = _LAYER_NAME.fullmatch(name)
     return f"layer_{int(layer[1]):02d}" if layer else _FILE_OF.get(name, name)
+
+
+def expert_file_stem(stem: str, number: int) -> str:
+    """The file of a layer's experts beside the layer's own, `stem`."""
+    return f"{stem}_experts_{number:02d}"
+
+
+def is_place_of(stem: str, name: str) -> bool:
+    """Whether canonical tensor `name` may stand in file `stem`."""
+    layer = _LAYER_FILE.fullmatch(stem)
+    return (layer[1] if layer else stem) == file_stem(name)
 
 
 def local_name(name: str) -> str:
@@ -141,6 +153,6 @@ def local_name(name: str) -> str:
 
 
 def canonical_name(stem: str, local: str) -> str:
-    """The inverse of `file_stem` and `local_name`."""
+    """The inverse of `local_name`, of a tensor found in the file `stem`."""
     layer = _LAYER_FILE.fullmatch(stem)
-    return f"layers.{int(layer[1])}.{local}" if layer else local
+    return f"layers.{int(layer[2])}.{local}" if layer else local

@@ -136,13 +136,16 @@ class Checkpoint:
 
 
 def _index(files: dict[str, TensorFile]) -> dict[str, dict[str, tuple[TensorFile, str]]]:
-    """canonical name -> array suffix -> (file, name inside the file)."""
+    """canonical name -> array suffix -> (file, name inside the file); each in one file only."""
     tensors: dict[str, dict[str, tuple[TensorFile, str]]] = {}
     for file_name, file in files.items():
         stem = file_name.removesuffix(_TENSORS)
         for local in file.entries:
             base, _, array = local.rpartition(".")
-            tensors.setdefault(canonical_name(stem, base), {})[array] = (file, local)
+            arrays = tensors.setdefault(canonical_name(stem, base), {})
+            if array in arrays:
+                raise CheckpointError(f"{file_name}: {local} stands in two files.")
+            arrays[array] = (file, local)
     return tensors
 
 

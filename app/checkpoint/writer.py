@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.checkpoint.json_fields import JsonFields
-from app.checkpoint.layout import FLOATS, check_arrays, check_linear, file_stem, local_name
+from app.checkpoint.layout import FLOATS, check_arrays, check_linear, is_place_of, local_name
 from app.checkpoint.manifest import (
     MANIFEST_NAME,
     LinearRecord,
@@ -116,7 +116,7 @@ class CheckpointWriter:
     def write_part(
         self, stem: str, linears: Mapping[str, PartLinear], vectors: Mapping[str, npt.NDArray[Any]]
     ) -> PartRecord:
-        """Writes `<stem>.safetensors` (embed, layer_00, norm, lm_head) from canonical names.
+        """Writes `<stem>.safetensors` (embed, layer_00, layer_00_experts_00, norm, lm_head).
 
         Returns what `adopt_part` needs. Raises CheckpointError for arrays that do not fit their
         scheme, a name that belongs to another file, a part written twice, or a call out of order.
@@ -209,7 +209,7 @@ def _named_tensors(
     stem: str, linears: Mapping[str, PartLinear], vectors: Mapping[str, npt.NDArray[Any]]
 ) -> dict[str, Storable]:
     for name in (*linears, *vectors):
-        if file_stem(name) != stem:
+        if not is_place_of(stem, name):
             raise CheckpointError(f"{name} does not belong in {stem}.safetensors.")
     tensors: dict[str, Storable] = {
         f"{local_name(name)}.{suffix}": array

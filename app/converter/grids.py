@@ -28,7 +28,7 @@ from app.checkpoint.writer import StreamedLinear
 from app.converter.requantize import Requantized, SourceMatrix, requantize
 from app.converter.sources.base import SourceLinear
 from app.core.errors import UnsupportedError, UsageError
-from app.spec.weights import VOCABULARY_LINEARS
+from app.spec.weights import VOCABULARY_LINEARS, is_router
 
 Floats = npt.NDArray[np.float32]
 
@@ -103,6 +103,8 @@ def plan_linear(source: SourceLinear, grid: Grid, group_size: int = 128) -> Grid
         raise UsageError(f"Group size {group_size} is not offered; choose 32, 64 or 128.")
     if grid is Grid.DENSE:
         return GridPlan(TensorPath.DENSE, None, "dense was asked for")
+    if is_router(source.name):
+        return GridPlan(TensorPath.DENSE, None, "what chooses experts stays dense")
     if grid not in TARGET_BITS:
         return _plan_exact(source)
     bits = TARGET_BITS[grid]

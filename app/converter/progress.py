@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from app.converter.sources.base import SourceLinear, SourcePart
 from app.core.events import ConversionProgressed, Event
 
 _TOLD_BYTES = 8 << 20  # within a tensor, one event for so many of its bytes
+_LAYER = re.compile(r"layer_(\d+)")
 _MIN_SPEED_S = 0.5  # before that, the first tensors say nothing of the speed
 
 
@@ -105,5 +107,6 @@ def part_bytes(part: SourcePart) -> int:
 
 
 def _step_name(stem: str) -> str:
-    """`layer_03` -> `layer 3`; the other files keep their names."""
-    return f"layer {int(stem[6:])}" if stem.startswith("layer_") else stem
+    """`layer_03` -> `layer 3`, its experts likewise; the other files keep their names."""
+    layer = _LAYER.match(stem)
+    return f"layer {int(layer[1])}" if layer else stem

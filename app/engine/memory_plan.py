@@ -14,7 +14,7 @@ from app.engine.executors.base import PREFILL_CHUNK_TOKENS
 from app.engine.executors.factory import executor_class
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeType
-from app.spec.weights import VOCABULARY_LINEARS, iter_linears, iter_vectors
+from app.spec.weights import VOCABULARY_LINEARS, is_router, iter_linears, iter_vectors
 
 # Left to the system and to everything that starts after the model is loaded.
 RESERVE_BYTES = 512 << 20
@@ -22,6 +22,7 @@ MIN_MODEL_LEN = 128
 _GRID_BITS = {"w4": 4, "w3": 3, "w8": 8}
 _GRID_GROUP = 128
 _NORM_BYTES = 4
+_DENSE_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,19 @@ def kv_bytes_per_token(spec: ModelSpec, kv_element_bytes: int) -> int:
 
 def workspace_bytes(spec: ModelSpec) -> int:
     """Activations of one piece of a prompt in float32, and one row of logits."""
-    wide = 2 * spec.hidden_size + 2 * spec.q_size + 2 * spec.kv_size + 2 * spec.intermediate_size
+    wide = 2 * spec.hidden_size + 2 * spec.q_size + 2 * spec.kv_size + _mlp_width(spec)
     return 4 * (PREFILL_CHUNK_TOKENS * wide + spec.vocab_size)
+
+
+def _mlp_width(spec: ModelSpec) -> int:
+    """Floats of one token in the widest MLP; its experts' inputs and outputs are held at once."""
+    moe = spec.moe
+    if moe is None:
+        return 2 * spec.intermediate_size
+    expert = 3 * spec.hidden_size + 3 * moe.moe_intermediate_size
+    shared = 2 * moe.shared_intermediate_size + spec.hidden_size
+    experts = moe.num_experts_per_tok * expert + 2 * moe.num_experts + shared
+    return experts if all(moe.sparse_layers) else max(experts, 2 * spec.intermediate_size)
 
 
 def native_max_model_len(spec: ModelSpec) -> int:
@@ -152,7 +164,10 @@ def _check_wanted(spec: ModelSpec, wanted_len: int) -> int:
 
 def _grid_weights_bytes(spec: ModelSpec, bits: int) -> int:
     linears = sum(
-        stored_bytes(_grid_scheme(name, bits), shape) for name, shape in iter_linears(spec)
+        _DENSE_BYTES * math.prod(shape)
+        if is_router(name)
+        else stored_bytes(_grid_scheme(name, bits), shape)
+        for name, shape in iter_linears(spec)
     )
     return linears + _NORM_BYTES * sum(size for _, (size,) in iter_vectors(spec))
 

@@ -28,6 +28,10 @@ _FAMILIES = (
     "starcoder2",
     "exaone4",
     "ernie4_5",
+    "mixtral",
+    "qwen2_moe",
+    "qwen3_moe",
+    "gpt_oss",
 )
 
 

@@ -22,7 +22,9 @@ class WeightNames:
     (`mlp.experts.*.gate_proj` -> `block_sparse_moe.experts.*.w1`). `outer`: the same outside the
     layers. `fused`: the folder's name of a stack of linears, one below the other -> the canonical
     ones in that order; with `grouped_qkv` that of q, k and v goes by key/value head: its query
-    heads, its key, its value (InternLM2). `prefix` stands before everything but `lm_head`.
+    heads, its key, its value (InternLM2); with `alternating_rows` the members' rows take turns, and
+    with `transposed_experts` a stack of all experts is dense as [experts, in, out] (both gpt-oss).
+    `prefix` stands before everything but `lm_head`.
     `interleaved_rope`: the rotary pairs of q and k are columns (2i, 2i + 1) of a head, where
     executors expect (i, i + dim / 2). `ignored`: patterns (re.fullmatch) of stored tensors that
     mean nothing for inference.
@@ -32,6 +34,8 @@ class WeightNames:
     outer: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     fused: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_FUSED)
     grouped_qkv: bool = False
+    alternating_rows: bool = False
+    transposed_experts: bool = False
     prefix: str = "model."
     interleaved_rope: bool = False
     ignored: tuple[str, ...] = ()

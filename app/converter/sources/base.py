@@ -59,7 +59,7 @@ class SourceVector:
 
 @dataclass(frozen=True, slots=True)
 class SourcePart:
-    """The tensors of one output file: `embed`, `layer_00` ..., `norm`, `lm_head`."""
+    """The tensors of one output file: `embed`, `layer_00`, `layer_00_experts_00` ..., `norm`."""
 
     file: str
     linears: tuple[SourceLinear, ...]

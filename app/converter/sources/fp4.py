@@ -12,7 +12,7 @@ becomes zero).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import ml_dtypes
@@ -67,7 +67,8 @@ def open_fp4(place: LinearPlace, source_type: str, arrays: Fp4Arrays) -> SourceL
     quant = QuantScheme(8, arrays.group, Scheme.SYM, ScaleDtype.FP32)
     load = partial(_load_native, place.shape, quant, arrays)
     blocks = partial(_iter_dense, place.shape, arrays)
-    return create_quantized_linear(place, source_type, arrays.stored, blocks, (quant, load))
+    rows = partial(_load_rows, place.shape[1], arrays)
+    return create_quantized_linear(place, source_type, arrays.stored, blocks, (quant, load), rows)
 
 
 def _load_scales(arrays: Fp4Arrays) -> Floats:
@@ -93,6 +94,11 @@ def _load_native(shape: tuple[int, int], quant: QuantScheme, arrays: Fp4Arrays) 
     codes: Bytes = np.take(_DOUBLED, arrays.packed.split_rows(shape[0]).read()).view(np.uint8)
     scales = _load_scales(arrays) * np.float32(0.5)
     return narrow_scales(Linear(shape, quant, packed=codes, scales=scales))
+
+
+def _load_rows(columns: int, arrays: Fp4Arrays, rows: slice) -> Floats:
+    part = replace(arrays, packed=arrays.packed.part(rows), scales=arrays.scales.part(rows))
+    return np.concatenate([b for _, b in _iter_dense((rows.stop - rows.start, columns), part)])
 
 
 def _iter_dense(shape: tuple[int, int], arrays: Fp4Arrays) -> Iterator[tuple[slice, Floats]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,12 @@ class StoredArray:
             column_stride=column,
             item_bytes=self.dtype.itemsize,
         )
+
+    def part(self, rows: slice) -> StoredArray:
+        """Some entries of the first axis of a contiguous array."""
+        row_bytes = self.num_bytes // self.shape[0]
+        shape = (rows.stop - rows.start, *self.shape[1:])
+        return replace(self, shape=shape, offset=self.offset + rows.start * row_bytes)
 
     def load(self) -> npt.NDArray[Any]:
         """The whole array in its own shape and dtype."""

@@ -18,6 +18,7 @@ from app.converter.sources.linear_format import Folder, LinearFormat, LinearPlac
 from app.converter.sources.linear_formats import check_method, create_format
 from app.converter.sources.parts import group_parts
 from app.converter.sources.quantization_config import read_declaration
+from app.converter.sources.stacked_experts import unstack_experts
 from app.converter.sources.stored_linears import StoredLinears
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.converter.sources.weight_files import open_weights
@@ -45,7 +46,9 @@ class HuggingFaceSource(Source):
         tensors = weights.tensors
         _check_layer_count(config, tensors)
         tie_notes = _settle_ties(config, tensors)
-        layout = StoredLinears(create_spec(config), weight_names(config), tensors)
+        spec, names = create_spec(config), weight_names(config)
+        tensors = unstack_experts(tensors, spec, names)
+        layout = StoredLinears(spec, names, tensors)
         folder = _create_folder(self.name, config, tensors, layout)
         quantized = create_format(declaration, folder)
         self.format = (quantized or _DENSE).name

@@ -13,6 +13,7 @@ from app.converter.sources.hqq import HqqFormat
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat
 from app.converter.sources.mlx import MlxFormat
 from app.converter.sources.modelopt import ModelOptFormat
+from app.converter.sources.mxfp4 import Mxfp4Format
 from app.converter.sources.quantization_config import quantized_evidence
 from app.core.errors import InvalidSourceError, UnsupportedError
 
@@ -29,6 +30,7 @@ _CREATORS: dict[str, tuple[Creator, frozenset[str]]] = {
     "fp8": (Fp8Format, frozenset({".weight_scale_inv", ".weight_scale"})),
     "hqq": (HqqFormat, frozenset({".W_q"})),
     "mlx": (MlxFormat, frozenset({"uint32 .weight"})),
+    "mxfp4": (Mxfp4Format, frozenset({"_blocks"})),
     "modelopt": (ModelOptFormat, frozenset({".weight_scale", ".weight_scale_2"})),
     "auto-round": (autoround.from_folder, frozenset({".qweight"})),
     "exl2": (Exl2Format, frozenset({".q_weight"})),

@@ -31,11 +31,12 @@ def create_quantized_linear(
     stored: Sequence[StoredArray],
     iter_dense: Blocks,
     native: tuple[QuantScheme, Callable[[], Linear]] | None = None,
+    load_rows: Callable[[slice], Floats] | None = None,
 ) -> SourceLinear:
     """A linear of the arrays `stored`, the weight first.
 
     `iter_dense` gives (rows, float32 [n, in]) from first to last; `native`, where a scheme holds
-    the linear, that scheme and its loader.
+    the linear, that scheme and its loader; `load_rows`, where it is cheap, some rows.
     """
     weight = stored[0].name
     return SourceLinear(
@@ -50,6 +51,7 @@ def create_quantized_linear(
         load_dense=partial(_join, place.shape, iter_dense),
         load_bias=None if place.bias is None else partial(load_float_vector, place.bias),
         iter_dense=iter_dense,
+        load_rows=load_rows,
     )
 
 

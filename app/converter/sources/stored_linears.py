@@ -61,8 +61,11 @@ class StoredLinears:
         ends = np.cumsum([shapes[member][0] for member in members]).tolist()
         stop, (num_rows, columns) = ends[members.index(canonical)], shapes[canonical]
         rows = np.arange(stop - num_rows, stop)
-        is_grouped = self.names.grouped_qkv and canonical.endswith(_QKV)
-        self._rows[canonical] = _grouped_rows(self.spec, canonical) if is_grouped else rows
+        if self.names.grouped_qkv and canonical.endswith(_QKV):
+            rows = _grouped_rows(self.spec, canonical)
+        if self.names.alternating_rows:
+            rows = np.arange(members.index(canonical), ends[-1], len(members))
+        self._rows[canonical] = rows
         self._add(canonical, members[0], stem, (ends[-1], columns))
 
     def _add(self, canonical: str, holder: str, stem: str, shape: tuple[int, int]) -> None:

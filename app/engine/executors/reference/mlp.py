@@ -92,7 +92,9 @@ class MixtureOfExperts:
             scores = scores + self.correction
         if spec.num_groups > 1:
             scores = _limit_to_groups(spec, scores)
-        return scores.topk(spec.num_experts_per_tok, dim=-1).indices
+        # Of equal scores the lowest index first, in every executor; topk leaves that open.
+        order = scores.sort(dim=-1, descending=True, stable=True).indices
+        return order[:, : spec.num_experts_per_tok]
 
 
 def _scores(scoring: RouterScoring, logits: Tensor) -> Tensor:

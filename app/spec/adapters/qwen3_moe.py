@@ -1,0 +1,40 @@
+"""Qwen3-MoE: Qwen3 with experts in all layers, or in those that the configuration chooses."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.spec.adapter import ArchitectureAdapter, attention_bias_flag
+from app.spec.config_reader import ConfigReader
+from app.spec.model_spec import QKNorm
+from app.spec.moe_config import (
+    MOE_IGNORED_KEYS,
+    read_num_experts,
+    stepped_layers,
+    switched_uniform_window,
+)
+from app.spec.moe_spec import MoeSpec
+from app.spec.weight_names import WeightNames
+
+
+def _read_differences(config: ConfigReader) -> Mapping[str, Any]:
+    moe = MoeSpec(
+        num_experts=read_num_experts(config),
+        num_experts_per_tok=config.integer("num_experts_per_tok"),
+        moe_intermediate_size=config.integer("moe_intermediate_size"),
+        sparse_layers=stepped_layers(config),
+        norm_topk_prob=config.flag("norm_topk_prob", False),
+    )
+    return {"qk_norm": QKNorm.HEAD, "moe": moe}
+
+
+ADAPTER = ArchitectureAdapter(
+    family="qwen3_moe",
+    architectures=("Qwen3MoeForCausalLM",),
+    model_types=("qwen3_moe",),
+    read_attention_bias=attention_bias_flag,
+    read_window=switched_uniform_window,
+    read_differences=_read_differences,
+    weight_names=WeightNames(renamed={"mlp.router": "mlp.gate"}),
+    default_rms_norm_eps=1e-6,
+    ignored_keys=MOE_IGNORED_KEYS,
+)
