@@ -60,7 +60,7 @@ def write_sparse_folder(folder: Path, **changes: Any) -> Path:
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0}, []))
     (folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
     entries, end = {}, 0
-    for name, shape in _iter_tensors(config):
+    for name, shape in iter_tensors(config):
         start, end = end, end + 2 * int(np.prod(shape))
         key = name if name == "lm_head" else f"model.{name}"
         entries[f"{key}.weight"] = {
@@ -79,12 +79,12 @@ def write_sparse_gguf(path: Path, kind: GGMLQuantizationType, **changes: Any) ->
     """A GGUF with every linear of one type; `changes` are to `CONFIG`."""
     config = CONFIG | changes
     writer = gguf.GGUFWriter(path, "llama")
-    _add_metadata(writer, config)
+    add_metadata(writer, config)
     num_bytes = 0
-    for name, shape in _iter_tensors(config):
+    for name, shape in iter_tensors(config):
         of_tensor = kind if len(shape) == 2 else GGMLQuantizationType.F32
         size = _tensor_bytes(shape, of_tensor)
-        _add_info(writer, _gguf_name(name), shape, of_tensor, size)
+        _add_info(writer, gguf_name(name), shape, of_tensor, size)
         num_bytes += -(-size // 32) * 32
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -96,13 +96,15 @@ def write_sparse_gguf(path: Path, kind: GGMLQuantizationType, **changes: Any) ->
     return path
 
 
-def _iter_tensors(config: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def iter_tensors(config: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Canonical name and shape of everything a model of this config.json holds."""
     spec = create_spec(config)
     yield from iter_linears(spec)
     yield from iter_vectors(spec)
 
 
-def _gguf_name(name: str) -> str:
+def gguf_name(name: str) -> str:
+    """GGUF's word for a canonical name."""
     if name in _GGUF_NAMES:
         return f"{_GGUF_NAMES[name]}.weight"
     _, index, local = name.split(".", 2)
@@ -124,7 +126,8 @@ def _add_info(
     writer.add_tensor_info(name, shape, np.dtype(np.float32), size, raw_dtype=kind)
 
 
-def _add_metadata(writer: gguf.GGUFWriter, config: dict[str, Any]) -> None:
+def add_metadata(writer: gguf.GGUFWriter, config: dict[str, Any], num_tokens: int = 2) -> None:
+    """The header of a Llama of this config.json, with a vocabulary of no meaning."""
     writer.add_block_count(config["num_hidden_layers"])
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
@@ -135,7 +138,7 @@ def _add_metadata(writer: gguf.GGUFWriter, config: dict[str, Any]) -> None:
     writer.add_rope_freq_base(config["rope_theta"])
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
-    writer.add_token_list(["a", "aa"])
-    writer.add_token_types([1, 1])
+    writer.add_token_list(["a", "aa", *(f"t{i}" for i in range(2, num_tokens))])
+    writer.add_token_types([1] * num_tokens)
     writer.add_token_merges(["a a"])
     writer.add_eos_token_id(0)

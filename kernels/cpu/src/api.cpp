@@ -104,7 +104,7 @@ int32_t di_context_read(di_context* context, const void* data, int64_t num_bytes
 }
 
 di_linear* di_linear_create(di_context* context, const di_linear_source* source) {
-    return guarded([&] { return new di_linear{di::PackedLinear(*source, context->pool)}; }, nullptr);
+    return guarded([&] { return new di_linear{di::PackedLinear(*source, context->core, context->pool)}; }, nullptr);
 }
 
 int64_t di_linear_bytes(const di_linear* linear) { return static_cast<int64_t>(linear->packed.num_bytes()); }

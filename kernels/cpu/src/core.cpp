@@ -10,13 +10,14 @@
 #include "core_affine.h"
 #include "core_int8.h"
 #include "core_linear.h"
+#include "core_pack.h"
 #include "core_read.h"
 #include "core_attention.h"
 
 namespace di {
 
 const Core& DI_CORE() {
-    static const Core core = {DI_NAME, linear, decode_row, read_blocks, quantize, column_sums, rms_norm,
+    static const Core core = {DI_NAME, linear, decode_row, pack_rows, read_blocks, quantize, column_sums, rms_norm,
                               layer_norm, activate, clamped_swiglu, mul_sigmoid, rotate, scale, add_scaled, softcap,
                               attend_page, merge_page, finish_attention};
     return core;

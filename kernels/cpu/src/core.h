@@ -27,6 +27,14 @@ struct QuantizedRow {
     float *steps, *sums16, *sums32;
 };
 
+// Up to sixteen rows of quantized codes as a checkpoint stores them, one after the other.
+struct PackedRows {
+    const uint8_t* data;
+    size_t row_bytes;
+    int32_t count;
+    bool is_signed;  // two's-complement codes
+};
+
 // One linear to do: y[row][out] = W x + bias (+ add), for the tiles a task takes.
 struct Product {
     const Tiles* w;
@@ -68,6 +76,7 @@ struct Core {
     const char* name;
     void (*linear)(const Product& product, int32_t tile_begin, int32_t tile_end);
     void (*decode_row)(const Tiles& w, int32_t row, float* out);  // one row of W, float32 [padded_in]
+    void (*pack_rows)(Codes codes, const PackedRows& rows, int32_t padded_in, uint8_t* tile);
     uint32_t (*read_blocks)(const uint8_t* data, size_t num_blocks);  // the or of all words of 256-byte blocks
     void (*quantize)(const float* x, int32_t padded_in, const QuantizedRow& out);
     void (*column_sums)(const float* x, int32_t padded_in, float* sums16, float* sums32);

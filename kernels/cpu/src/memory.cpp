@@ -18,22 +18,32 @@ namespace {
 // The sanitizer sees reads beyond a block of its own allocator, not those within a page.
 void* map(size_t bytes) { return std::calloc(bytes, 1); }
 void unmap(void* p, size_t) { std::free(p); }
+void ask_for_huge_pages(void*, size_t) {}
 #elif defined(_WIN32)
 void* map(size_t bytes) { return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE); }
 void unmap(void* p, size_t) { VirtualFree(p, 0, MEM_RELEASE); }
+void ask_for_huge_pages(void*, size_t) {}  // Windows gives them to privileged processes alone
 #else
 void* map(size_t bytes) {
     void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? nullptr : p;
 }
 void unmap(void* p, size_t bytes) { munmap(p, bytes); }
+void ask_for_huge_pages(void* p, size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+    madvise(p, bytes, MADV_HUGEPAGE);  // a wish: where it is not granted, all works the same
+#else
+    (void)p, (void)bytes;
+#endif
+}
 #endif
 
 }  // namespace
 
-void* allocate_pages(size_t bytes) {
+void* allocate_pages(size_t bytes, Pages pages) {
     void* p = map(bytes);
     if (!p) throw std::bad_alloc();
+    if (pages == Pages::kHuge) ask_for_huge_pages(p, bytes);
     return p;
 }
 

@@ -10,79 +10,28 @@ namespace {
 
 bool is_two_level(ScaleType type) { return type == ScaleType::kTwoLevelU8 || type == ScaleType::kTwoLevelI8; }
 
+// Of quantized codes.
 size_t source_row_bytes(const Tiles& w) {
-    if (w.codes == Codes::kF32) return static_cast<size_t>(w.in_features) * 4;
-    if (is_dense(w.codes)) return static_cast<size_t>(w.in_features) * 2;
     return (static_cast<size_t>(w.in_features) * static_cast<size_t>(w.codes) + 7) / 8;
 }
 
-// Eight nibbles in column order -> byte j: column j low, column 4 + j high.
-uint32_t interleave_nibbles(uint32_t codes) {
-    const auto spread = [](uint32_t half) {
-        half = (half | (half << 8)) & 0x00ff00ffu;
-        return (half | (half << 4)) & 0x0f0f0f0fu;
-    };
-    return spread(codes & 0xffffu) | (spread(codes >> 16) << 4);
-}
-
-// The 32-bit words of one row go to its lane of consecutive 64-byte blocks.
-void put_word(uint8_t* tile, size_t block, int lane, uint32_t word) { std::memcpy(tile + block * 64 + lane * 4, &word, 4); }
-
-uint32_t word_at(const uint8_t* row, size_t index) {
-    uint32_t word;
-    std::memcpy(&word, row + index * 4, 4);
-    return word;
-}
-
-void pack_int4(const Tiles& w, const uint8_t* row, uint8_t* tile, int lane) {
-    const uint32_t flip = w.scheme == Scheme::kSym ? 0x88888888u : 0;  // two's complement -> unsigned
-    for (int32_t i = 0; i < w.padded_in / 8; ++i) put_word(tile, i, lane, interleave_nibbles(word_at(row, i) ^ flip));
-}
-
-void pack_int8(const Tiles& w, const uint8_t* row, uint8_t* tile, int lane) {
-    const uint32_t flip = w.scheme == Scheme::kSym ? 0x80808080u : 0;
-    for (int32_t i = 0; i < w.padded_in / 4; ++i) put_word(tile, i, lane, word_at(row, i) ^ flip);
-}
-
-void pack_int3(const Tiles& w, const uint8_t* row, uint8_t* tile, int lane) {
-    const uint32_t flip = w.scheme == Scheme::kSym ? 4 : 0;
-    for (int32_t step = 0; step < w.padded_in / 32; ++step, row += 12) {
-        uint32_t words[3] = {0, 0, 0};
-        for (int c = 0; c < 32; ++c) {
-            const int bit = 3 * c;
-            const uint32_t pair = row[bit / 8] | (bit / 8 + 1 < 12 ? row[bit / 8 + 1] << 8 : 0);
-            const uint32_t code = ((pair >> (bit % 8)) & 7u) ^ flip;
-            words[c / 16] |= (code & 3u) << (8 * (c % 4) + 2 * (c % 16 / 4));
-            words[2] |= (code >> 2) << (8 * (c % 4) + c / 4);
-        }
-        for (int i = 0; i < 3; ++i) put_word(tile, static_cast<size_t>(step) * 3 + i, lane, words[i]);
-    }
-}
-
+// Per-row arrays [out][count] -> [count][16] of the tile, for rows [first, first + rows).
 template <typename T>
-void pack_elements(const Tiles& w, const uint8_t* row, uint8_t* tile, int lane) {
-    for (int32_t c = 0; c < w.in_features; ++c) {
-        std::memcpy(tile + (static_cast<size_t>(c) * kTileRows + lane) * sizeof(T), row + c * sizeof(T), sizeof(T));
-    }
-}
-
-void pack_codes(const Tiles& w, const uint8_t* row, uint8_t* tile, int lane) {
-    switch (w.codes) {
-        case Codes::kF32: return pack_elements<uint32_t>(w, row, tile, lane);
-        case Codes::kF16:
-        case Codes::kBf16: return pack_elements<uint16_t>(w, row, tile, lane);
-        case Codes::kInt3: return pack_int3(w, row, tile, lane);
-        case Codes::kInt4: return pack_int4(w, row, tile, lane);
-        case Codes::kInt8: return pack_int8(w, row, tile, lane);
-    }
-}
-
-// Per-row arrays [out][count] -> [count][16] of the tile.
-void pack_groups(const void* source, size_t element, int32_t count, int32_t row, uint8_t* target, int lane) {
-    if (!source) return;
-    const uint8_t* values = static_cast<const uint8_t*>(source) + static_cast<size_t>(row) * count * element;
+void pack_values(const void* source, int32_t count, int32_t first, int32_t rows, uint8_t* target) {
+    const uint8_t* values = static_cast<const uint8_t*>(source) + static_cast<size_t>(first) * count * sizeof(T);
     for (int32_t g = 0; g < count; ++g) {
-        std::memcpy(target + (static_cast<size_t>(g) * kTileRows + lane) * element, values + g * element, element);
+        for (int32_t r = 0; r < rows; ++r) {
+            const size_t from = static_cast<size_t>(r) * count + g, to = static_cast<size_t>(g) * kTileRows + r;
+            std::memcpy(target + to * sizeof(T), values + from * sizeof(T), sizeof(T));
+        }
+    }
+}
+
+void pack_groups(const void* source, size_t element, int32_t count, int32_t first, int32_t rows, uint8_t* target) {
+    switch (element) {
+        case 1: return pack_values<uint8_t>(source, count, first, rows, target);
+        case 2: return pack_values<uint16_t>(source, count, first, rows, target);
+        default: return pack_values<uint32_t>(source, count, first, rows, target);
     }
 }
 
@@ -109,15 +58,15 @@ void check(const di_linear_source& s) {
 
 }  // namespace
 
-PackedLinear::PackedLinear(const di_linear_source& source, ThreadPool& pool) {
+PackedLinear::PackedLinear(const di_linear_source& source, const Core& core, ThreadPool& pool) {
     check(source);
     plan(source);
-    data_ = page_array<uint8_t>(tiles_.tile_bytes * static_cast<size_t>(tiles_.num_tiles));
+    data_ = page_array<uint8_t>(tiles_.tile_bytes * static_cast<size_t>(tiles_.num_tiles), Pages::kHuge);
     tiles_.data = data_.get();
     const int32_t tiles_a_task = tiles_.num_tiles / 256 + 1;
     pool.parallel_for((tiles_.num_tiles + tiles_a_task - 1) / tiles_a_task, [&](int32_t task) {
         const int32_t end = std::min(tiles_.num_tiles, (task + 1) * tiles_a_task);
-        for (int32_t tile = task * tiles_a_task; tile < end; ++tile) pack_tile(source, tile);
+        for (int32_t tile = task * tiles_a_task; tile < end; ++tile) pack_tile(core, source, tile);
     });
     if (source.bias) {
         bias_ = page_array<float>(static_cast<size_t>(tiles_.num_tiles) * kTileRows);
@@ -160,25 +109,24 @@ void PackedLinear::plan(const di_linear_source& source) {
     if (w.scheme == Scheme::kAffine && is_two_level(w.bias_type)) w.super_biases_at = reserve(supers, 2);
 }
 
-void PackedLinear::pack_tile(const di_linear_source& source, int32_t tile_index) {
+void PackedLinear::pack_tile(const Core& core, const di_linear_source& source, int32_t tile_index) {
     const Tiles& w = tiles_;
     uint8_t* tile = data_.get() + static_cast<size_t>(tile_index) * w.tile_bytes;
+    const int32_t first = tile_index * kTileRows, rows = std::min(kTileRows, w.out_features - first);
+    const auto groups = [&](const void* values, size_t element, int32_t count, size_t at) {
+        pack_groups(values, element, count, first, rows, tile + at);
+    };
+    if (is_dense(w.codes)) return groups(source.weight, w.codes == Codes::kF32 ? 4 : 2, w.in_features, 0);
     const size_t row_bytes = source_row_bytes(w);
-    std::vector<uint8_t> row_codes(static_cast<size_t>(w.padded_in) * 4);  // zeros after the row's end
+    const uint8_t* codes = static_cast<const uint8_t*>(source.weight) + static_cast<size_t>(first) * row_bytes;
+    core.pack_rows(w.codes, {codes, row_bytes, rows, w.scheme == Scheme::kSym}, w.padded_in, tile);
     const int32_t supers = (w.in_features + kSuperColumns - 1) / kSuperColumns;
-    for (int lane = 0; lane < kTileRows; ++lane) {
-        const int32_t row = tile_index * kTileRows + lane;
-        if (row >= w.out_features) return;
-        std::memcpy(row_codes.data(), static_cast<const uint8_t*>(source.weight) + row * row_bytes, row_bytes);
-        pack_codes(w, row_codes.data(), tile, lane);
-        if (is_dense(w.codes)) continue;
-        pack_groups(source.scales, scale_bytes(w.scale_type), w.num_groups, row, tile + w.scales_at, lane);
-        if (is_two_level(w.scale_type)) pack_groups(source.super_scales, 2, supers, row, tile + w.super_scales_at, lane);
-        if (w.scheme == Scheme::kZero) pack_groups(source.zeros, 1, w.num_groups, row, tile + w.zeros_at, lane);
-        if (w.scheme != Scheme::kAffine) continue;
-        pack_groups(source.biases, scale_bytes(w.bias_type), w.num_groups, row, tile + w.biases_at, lane);
-        if (is_two_level(w.bias_type)) pack_groups(source.super_biases, 2, supers, row, tile + w.super_biases_at, lane);
-    }
+    groups(source.scales, scale_bytes(w.scale_type), w.num_groups, w.scales_at);
+    if (is_two_level(w.scale_type)) groups(source.super_scales, 2, supers, w.super_scales_at);
+    if (w.scheme == Scheme::kZero) groups(source.zeros, 1, w.num_groups, w.zeros_at);
+    if (w.scheme != Scheme::kAffine) return;
+    groups(source.biases, scale_bytes(w.bias_type), w.num_groups, w.biases_at);
+    if (is_two_level(w.bias_type)) groups(source.super_biases, 2, supers, w.super_biases_at);
 }
 
 size_t PackedLinear::num_bytes() const {

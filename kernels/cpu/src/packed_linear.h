@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api.h"
+#include "core.h"
 #include "memory.h"
 #include "thread_pool.h"
 #include "tiles.h"
@@ -13,14 +14,14 @@ namespace di {
 class PackedLinear {
   public:
     // Copies everything `source` points to into tiles. Throws std::invalid_argument for what the kernels cannot run.
-    PackedLinear(const di_linear_source& source, ThreadPool& pool);
+    PackedLinear(const di_linear_source& source, const Core& core, ThreadPool& pool);
 
     const Tiles& tiles() const { return tiles_; }
     size_t num_bytes() const;
 
   private:
     void plan(const di_linear_source& source);
-    void pack_tile(const di_linear_source& source, int32_t tile);
+    void pack_tile(const Core& core, const di_linear_source& source, int32_t tile);
 
     Tiles tiles_;
     PageArray<uint8_t> data_;

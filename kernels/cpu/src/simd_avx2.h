@@ -110,6 +110,40 @@ inline Quad mask(Quad q, uint32_t bits) {
     return {_mm256_and_si256(q.lo, m), _mm256_and_si256(q.hi, m)};
 }
 inline Quad operator|(Quad a, Quad b) { return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)}; }
+inline Quad operator^(Quad a, Quad b) { return {_mm256_xor_si256(a.lo, b.lo), _mm256_xor_si256(a.hi, b.hi)}; }
+inline Quad repeat(uint32_t word) {
+    const __m256i r = _mm256_set1_epi32(static_cast<int>(word));
+    return {r, r};
+}
+// Eight rows from `row` on and eight columns from `column` on: pairs of words, then of double words, then the halves.
+inline void transpose_eight(const uint32_t (&rows)[16][16], int row, int column, __m256i* out) {
+    __m256i pairs[8], fours[8];
+    for (int i = 0; i < 8; i += 2) {
+        const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows[row + i] + column));
+        const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows[row + i + 1] + column));
+        pairs[i] = _mm256_unpacklo_epi32(a, b);
+        pairs[i + 1] = _mm256_unpackhi_epi32(a, b);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        for (int k = 0; k < 2; ++k) {
+            fours[i + 2 * k] = _mm256_unpacklo_epi64(pairs[i + k], pairs[i + k + 2]);
+            fours[i + 2 * k + 1] = _mm256_unpackhi_epi64(pairs[i + k], pairs[i + k + 2]);
+        }
+    }
+    for (int k = 0; k < 4; ++k) {
+        out[k] = _mm256_permute2x128_si256(fours[k], fours[4 + k], 0x20);
+        out[4 + k] = _mm256_permute2x128_si256(fours[k], fours[4 + k], 0x31);
+    }
+}
+// Lane r of columns[c] = rows[r][c].
+inline void transpose(const uint32_t (&rows)[16][16], Quad* columns) {
+    for (int column = 0; column < 16; column += 8) {
+        __m256i low[8], high[8];
+        transpose_eight(rows, 0, column, low);
+        transpose_eight(rows, 8, column, high);
+        for (int k = 0; k < 8; ++k) columns[column + k] = {low[k], high[k]};
+    }
+}
 template <int J>
 inline F32x16 column(Quad q) {
     if constexpr (J > 0) q = shift_right<8 * J>(q);

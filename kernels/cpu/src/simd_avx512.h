@@ -65,6 +65,33 @@ inline Quad mask(Quad q, uint32_t bits) {
     return {_mm512_and_si512(q.v, _mm512_set1_epi32(static_cast<int>(bits)))};
 }
 inline Quad operator|(Quad a, Quad b) { return {_mm512_or_si512(a.v, b.v)}; }
+inline Quad operator^(Quad a, Quad b) { return {_mm512_xor_si512(a.v, b.v)}; }
+inline Quad repeat(uint32_t word) { return {_mm512_set1_epi32(static_cast<int>(word))}; }
+// Lane r of columns[c] = rows[r][c]: pairs of words, then of double words, then the 128-bit parts.
+inline void transpose(const uint32_t (&rows)[16][16], Quad* columns) {
+    __m512i pairs[16], fours[16];
+    for (int i = 0; i < 16; i += 2) {
+        const __m512i a = _mm512_loadu_si512(rows[i]), b = _mm512_loadu_si512(rows[i + 1]);
+        pairs[i] = _mm512_unpacklo_epi32(a, b);
+        pairs[i + 1] = _mm512_unpackhi_epi32(a, b);
+    }
+    for (int i = 0; i < 16; i += 4) {
+        for (int k = 0; k < 2; ++k) {
+            fours[i + 2 * k] = _mm512_unpacklo_epi64(pairs[i + k], pairs[i + k + 2]);
+            fours[i + 2 * k + 1] = _mm512_unpackhi_epi64(pairs[i + k], pairs[i + k + 2]);
+        }
+    }
+    for (int k = 0; k < 4; ++k) {
+        const __m512i even_low = _mm512_shuffle_i32x4(fours[k], fours[4 + k], 0x88);
+        const __m512i odd_low = _mm512_shuffle_i32x4(fours[k], fours[4 + k], 0xdd);
+        const __m512i even_high = _mm512_shuffle_i32x4(fours[8 + k], fours[12 + k], 0x88);
+        const __m512i odd_high = _mm512_shuffle_i32x4(fours[8 + k], fours[12 + k], 0xdd);
+        columns[k] = {_mm512_shuffle_i32x4(even_low, even_high, 0x88)};
+        columns[4 + k] = {_mm512_shuffle_i32x4(odd_low, odd_high, 0x88)};
+        columns[8 + k] = {_mm512_shuffle_i32x4(even_low, even_high, 0xdd)};
+        columns[12 + k] = {_mm512_shuffle_i32x4(odd_low, odd_high, 0xdd)};
+    }
+}
 template <int J>
 inline F32x16 column(Quad q) {
     if constexpr (J > 0) q = shift_right<8 * J>(q);

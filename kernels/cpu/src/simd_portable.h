@@ -144,6 +144,19 @@ inline Quad operator|(Quad a, Quad b) {
     DI_EACH_LANE a.lane[i] |= b.lane[i];
     return a;
 }
+inline Quad operator^(Quad a, Quad b) {
+    DI_EACH_LANE a.lane[i] ^= b.lane[i];
+    return a;
+}
+inline Quad repeat(uint32_t word) {
+    Quad r;
+    DI_EACH_LANE r.lane[i] = word;
+    return r;
+}
+// Lane r of columns[c] = rows[r][c].
+inline void transpose(const uint32_t (&rows)[16][16], Quad* columns) {
+    for (int c = 0; c < 16; ++c) DI_EACH_LANE columns[c].lane[i] = rows[i][c];
+}
 // Byte J of every lane as a float: column J of the quad.
 template <int J>
 inline F32x16 column(Quad q) {

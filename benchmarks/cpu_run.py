@@ -1,0 +1,75 @@
+"""One run of the cpu executor in a fresh process, prints JSON; `llama_cpp_run` is its counterpart.
+
+Arguments: a native folder, threads, prompt tokens, generated tokens, further prompt tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from app.checkpoint.reader import Checkpoint
+from app.engine.executors.base import LogitsWanted, SequenceChunk
+from app.engine.executors.cpu import CpuExecutor
+from app.spec.registry import create_spec
+
+
+def measure(
+    path: str, num_threads: int, num_prompt: int, num_generated: int, num_further: int
+) -> dict[str, float]:
+    """Seconds, tokens per second, bytes."""
+    context_len = num_prompt + num_further + 2 * num_generated
+    started = time.perf_counter()
+    with Checkpoint.open(Path(path)) as checkpoint:
+        spec = create_spec(checkpoint.config)
+        executor = CpuExecutor(checkpoint, spec, context_len, num_threads=num_threads)
+    _run(executor, 0, np.ones(1, np.int32))
+    load_s = time.perf_counter() - started
+    rss_bytes = _rss_bytes()
+    rng = np.random.default_rng(0)
+    prompt = rng.integers(0, spec.vocab_size, num_prompt + num_further, dtype=np.int32)
+    decode_tok_s = num_generated / _time_decode(executor, 0, num_generated)
+    started = time.perf_counter()
+    _run(executor, 0, prompt[:num_prompt])
+    prefill_tok_s = num_prompt / (time.perf_counter() - started)
+    _run(executor, num_prompt, prompt[num_prompt:])
+    decode_long_tok_s = num_generated / _time_decode(executor, len(prompt), num_generated)
+    memory = executor.memory_use()
+    executor.close()
+    return {
+        "load_s": load_s,
+        "rss_bytes": rss_bytes,
+        "prefill_tok_s": prefill_tok_s,
+        "decode_tok_s": decode_tok_s,
+        "decode_long_tok_s": decode_long_tok_s,
+        "weights_bytes": float(memory.weights_bytes),
+        "kv_bytes": float(memory.kv_bytes),
+        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0,
+    }
+
+
+def _run(executor: CpuExecutor, start: int, token_ids: npt.NDArray[np.int32]) -> None:
+    if len(token_ids):
+        executor.step([SequenceChunk(0, start, token_ids, LogitsWanted.LAST)])
+
+
+def _time_decode(executor: CpuExecutor, start: int, num_generated: int) -> float:
+    started = time.perf_counter()
+    for index in range(num_generated):
+        _run(executor, start + index, np.array([1 + index], np.int32))
+    return time.perf_counter() - started
+
+
+def _rss_bytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return float(pages * resource.getpagesize())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(sys.argv[1], *map(int, sys.argv[2:]))))

@@ -1,0 +1,143 @@
+"""The cpu executor beside llama.cpp: same GGUF, threads and prompt; runs alternate, figures are
+medians, ratios are medians of each pair of neighbouring runs.
+
+`DEEPINFER_LLAMA_CPP_PYTHON` names the interpreter of an environment with `llama-cpp-python` built
+from source with native flags (`CMAKE_ARGS=-DGGML_NATIVE=ON`).
+
+Both load to the first token of a one-token prompt, because llama.cpp reads mapped weights only
+then. `rss_bytes` is taken after that; `decode_long_tok_s` is decoding behind the prompt and
+`--further` more tokens. Our figures come from the native folder that the GGUF converts to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from gguf.constants import GGMLQuantizationType
+
+from app.engine.executors.cpu import default_num_threads
+from app.hub.starter import require_starter
+from benchmarks.measure import Figures, medians, own_home, print_json, run_json
+from benchmarks.random_gguf import write_random_gguf
+from kernels.cpu.native import Context
+
+_INTERPRETER = "DEEPINFER_LLAMA_CPP_PYTHON"
+_READ_BYTES = 768 << 20  # well beyond every cache
+_NUM_READS = 3
+_RANDOM = {"1B Q4_K": GGMLQuantizationType.Q4_K, "1B Q4_0": GGMLQuantizationType.Q4_0}
+_HIGHER_IS_BETTER = ("prefill_tok_s", "decode_tok_s", "decode_long_tok_s")
+_LOWER_IS_BETTER = ("load_s", "rss_bytes", "peak_rss_bytes")
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """The document: per model both sides' medians, the ratios, and shares of the limits."""
+    interpreter = os.environ.get(_INTERPRETER)
+    if not interpreter:
+        raise SystemExit(f"Set {_INTERPRETER} to the interpreter that has llama-cpp-python.")
+    with own_home() as home:
+        models = {
+            name: _measure_model(path, interpreter, args)
+            for name, path in _iter_ggufs(home, args.models)
+        }
+    return {"threads": args.threads, "models": models}
+
+
+def read_bandwidth(num_threads: int) -> float:
+    """Bytes per second of reading memory once over with these threads; the best of three."""
+    context = Context(num_threads)
+    data = np.ones(_READ_BYTES, np.uint8)
+    times = []
+    for _ in range(_NUM_READS):
+        started = time.perf_counter()
+        context.read(data)
+        times.append(time.perf_counter() - started)
+    context.close()
+    return _READ_BYTES / min(times)
+
+
+def _iter_ggufs(home: Path, wanted: list[str]) -> Iterator[tuple[str, Path]]:
+    """One file at a time: the random ones are removed again."""
+    if "starter" in wanted:
+        yield "starter", require_starter()
+    for name in wanted:
+        if name in _RANDOM:
+            path = write_random_gguf(home / f"{name}.gguf", _RANDOM[name])
+            yield name, path
+            path.unlink()
+
+
+def _measure_model(path: Path, interpreter: str, args: argparse.Namespace) -> dict[str, Any]:
+    native = path.with_name(path.stem) if os.access(path.parent, os.W_OK) else None
+    native = Path(os.environ["DEEPINFER_HOME"]) / path.stem if native is None else native
+    run_json("-m", "app", "convert", str(path), "-o", str(native), "--json")
+    checkpoint_bytes = sum(file.stat().st_size for file in native.iterdir())
+    ours, theirs, bandwidths = [], [], []
+    for _ in range(args.runs):
+        bandwidths.append(read_bandwidth(args.threads))
+        ours.append(_run_ours(native, args))
+        theirs.append(_run_llama_cpp(interpreter, path, args))
+    return _summarise(ours, theirs, bandwidths, checkpoint_bytes)
+
+
+def _lengths(args: argparse.Namespace) -> list[str]:
+    return [str(n) for n in (args.threads, args.prompt, args.gen, args.further)]
+
+
+def _run_ours(native: Path, args: argparse.Namespace) -> Figures:
+    return run_json("-m", "benchmarks.cpu_run", str(native), *_lengths(args))
+
+
+def _run_llama_cpp(interpreter: str, path: Path, args: argparse.Namespace) -> Figures:
+    script = Path(__file__).with_name("llama_cpp_run.py")
+    command = [interpreter, str(script), str(path), *_lengths(args)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    figures: Figures = json.loads(done.stdout)
+    return figures
+
+
+def _summarise(
+    ours: list[Figures], theirs: list[Figures], bandwidths: list[float], checkpoint_bytes: int
+) -> dict[str, Any]:
+    pairs = list(zip(ours, theirs, strict=True))
+    ratios = {n: median(a[n] / b[n] for a, b in pairs) for n in _HIGHER_IS_BETTER}
+    ratios |= {n: median(a[n] / b[n] for a, b in pairs) for n in _LOWER_IS_BETTER}
+    own = medians(ours)
+    needed = checkpoint_bytes + own["kv_bytes"]
+    shares = [
+        run["decode_tok_s"] * run["weights_bytes"] / bandwidth
+        for run, bandwidth in zip(ours, bandwidths, strict=True)
+    ]
+    return {
+        "deepinfer": own,
+        "llama_cpp": medians(theirs),
+        "ratios": ratios,
+        "read_bandwidth_bytes_s": median(bandwidths),
+        "decode_bandwidth_fraction": median(shares),
+        "decode_long_over_short": own["decode_long_tok_s"] / own["decode_tok_s"],
+        "rss_over_checkpoint_and_kv": own["rss_bytes"] / needed,
+        "peak_rss_over_checkpoint_and_kv": own["peak_rss_bytes"] / needed,
+    }
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", nargs="+", default=["starter", *_RANDOM])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=default_num_threads())
+    parser.add_argument("--prompt", type=int, default=512)
+    parser.add_argument("--gen", type=int, default=64)
+    parser.add_argument("--further", type=int, default=4096 - 512, help="prompt tokens after it")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    print_json(measure(_parse_arguments()))

@@ -1,0 +1,96 @@
+"""One run of llama.cpp; started by the interpreter that has `llama-cpp-python`, prints JSON.
+
+Arguments: a GGUF, threads, prompt tokens, generated tokens, further prompt tokens. Needs nothing
+of this project, so that the two never share an environment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import random
+import resource
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+llama_cpp: Any = import_module("llama_cpp")
+
+_BATCH = 512  # llama.cpp's own default
+
+
+class _Model:
+    """A context with an empty cache."""
+
+    def __init__(self, path: str, num_threads: int, context_len: int) -> None:
+        self._no_log = llama_cpp.llama_log_callback(lambda level, text, data: None)
+        llama_cpp.llama_log_set(self._no_log, ctypes.c_void_p(0))
+        llama_cpp.llama_backend_init()
+        options = llama_cpp.llama_model_default_params()
+        self._model = llama_cpp.llama_model_load_from_file(path.encode(), options)
+        shape = llama_cpp.llama_context_default_params()
+        shape.n_ctx = context_len
+        shape.n_batch = shape.n_ubatch = _BATCH
+        shape.n_threads = shape.n_threads_batch = num_threads
+        self._context = llama_cpp.llama_init_from_model(self._model, shape)
+        vocab = llama_cpp.llama_model_get_vocab(self._model)
+        self.vocab_size: int = llama_cpp.llama_vocab_n_tokens(vocab)
+
+    def run(self, token_ids: list[int]) -> None:
+        """Appends tokens to the sequence."""
+        for start in range(0, len(token_ids), _BATCH):
+            piece = token_ids[start : start + _BATCH]
+            array = (llama_cpp.llama_token * len(piece))(*piece)
+            batch = llama_cpp.llama_batch_get_one(array, len(piece))
+            if llama_cpp.llama_decode(self._context, batch) != 0:
+                raise RuntimeError("llama_decode failed")
+
+    def clear(self) -> None:
+        """Empties the cache."""
+        llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self._context), True)
+
+
+def measure(
+    path: str, num_threads: int, num_prompt: int, num_generated: int, num_further: int
+) -> dict[str, float]:
+    """Seconds, tokens per second, bytes."""
+    started = time.perf_counter()
+    model = _Model(path, num_threads, num_prompt + num_further + 2 * num_generated)
+    model.run([1])
+    load_s = time.perf_counter() - started
+    rss_bytes = _rss_bytes()
+    model.clear()
+    rng = random.Random(0)
+    prompt = [rng.randrange(model.vocab_size) for _ in range(num_prompt + num_further)]
+    decode_short_tok_s = num_generated / _time_decode(model, num_generated)
+    model.clear()
+    started = time.perf_counter()
+    model.run(prompt[:num_prompt])
+    prefill_tok_s = num_prompt / (time.perf_counter() - started)
+    model.run(prompt[num_prompt:])
+    return {
+        "load_s": load_s,
+        "rss_bytes": rss_bytes,
+        "prefill_tok_s": prefill_tok_s,
+        "decode_tok_s": decode_short_tok_s,
+        "decode_long_tok_s": num_generated / _time_decode(model, num_generated),
+        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0,
+    }
+
+
+def _time_decode(model: _Model, num_generated: int) -> float:
+    started = time.perf_counter()
+    for index in range(num_generated):
+        model.run([1 + index])
+    return time.perf_counter() - started
+
+
+def _rss_bytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return float(pages * resource.getpagesize())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(sys.argv[1], *map(int, sys.argv[2:]))))
