@@ -197,9 +197,23 @@ def write_gguf(
 
     Types that gguf cannot quantize get random blocks.
     """
-    writer = gguf.GGUFWriter(path, model.architecture, split_max_tensors=max_tensors_per_shard)
-    for key, value in model_metadata(model).items():
-        _add_value(writer, key, value)
+    metadata = model_metadata(model)
+    return write_tensors(path, model.architecture, metadata, tensors, types, max_tensors_per_shard)
+
+
+def write_tensors(
+    path: Path,
+    architecture: str,
+    metadata: Mapping[str, Any],
+    tensors: Mapping[str, Floats],
+    types: Mapping[str, Q] | None = None,
+    max_tensors_per_shard: int = 0,
+) -> Path:
+    """`write_gguf` of any architecture; metadata of value None is left out."""
+    writer = gguf.GGUFWriter(path, architecture, split_max_tensors=max_tensors_per_shard)
+    for key, value in metadata.items():
+        if value is not None:
+            _add_value(writer, key, value)
     for index, (name, values) in enumerate(tensors.items()):
         kind = (types or {}).get(name, Q.F32)
         writer.add_tensor(name, encode(values, kind, seed=index), raw_dtype=kind)

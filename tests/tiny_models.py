@@ -45,13 +45,13 @@ def create_tiny_model(model_type: str, seed: int = 0, **changes: Any) -> Any:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     config = AutoConfig.for_model(model_type, **{**BASE, **changes})
-    config.architectures = [f"{model_type.capitalize()}ForCausalLM"]
     model = AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    model.config.architectures = [type(model).__name__]
     generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            is_norm = weight.ndim == 1 and "norm" in name
-            weight.normal_(1.0 if is_norm else 0.0, 0.2, generator=generator)
+    # The state, not the parameters: what corrects the choice of experts is a buffer.
+    for name, weight in model.state_dict().items():
+        is_norm = weight.ndim == 1 and "norm" in name
+        weight.normal_(1.0 if is_norm else 0.0, 0.2, generator=generator)
     return model.eval().float()
 
 
@@ -72,13 +72,16 @@ def write_chat_model(
     """
     model = create_tiny_model("llama", seed, **changes)
     write_native(model, directory, {**model.config.to_dict(), **(config or {})})
-    for name, content in _tokenizer_files().items():
+    for name, content in tokenizer_files().items():
         (directory / name).write_text(content, encoding="utf-8")
     return directory
 
 
-def _tokenizer_files() -> dict[str, str]:
-    """One token per printable ASCII character, behind the special tokens of `BASE`."""
+def tokenizer_files() -> dict[str, str]:
+    """tokenizer.json and its configuration.
+
+    One token per printable ASCII character, behind the special tokens of `BASE`.
+    """
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     # Byte-level vocabularies write the space as U+0120.

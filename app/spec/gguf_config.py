@@ -1,62 +1,44 @@
 """GGUF metadata -> the Hugging Face configuration that the adapters read.
 
 Key names: ggml-org/llama.cpp:gguf-py/gguf/constants.py. What a model's own configuration says and
-GGUF does not store is a fact of its architecture, tabled here.
+GGUF does not store is a fact of its architecture, declared in gguf_architectures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import InvalidSourceError, UnsupportedError
+from app.spec.gguf_architecture import GgufArchitecture
+from app.spec.gguf_architectures import ARCHITECTURES
 from app.spec.gguf_metadata import GgufMetadata
 from app.spec.gguf_rope import rope_parameters
 
-
-@dataclass(frozen=True, slots=True)
-class GgufArchitecture:
-    """Which Hugging Face class a GGUF architecture stands for."""
-
-    class_name: str
-    model_type: str
-    has_optional_biases: bool = False
-
-
-ARCHITECTURES = {
-    "llama": GgufArchitecture("LlamaForCausalLM", "llama", has_optional_biases=True),
-    "qwen2": GgufArchitecture("Qwen2ForCausalLM", "qwen2"),
-    "qwen3": GgufArchitecture("Qwen3ForCausalLM", "qwen3"),
-}
-
 # vocab_size: the rows of the embedding decide. tensor_data_layout: a note on the row order.
 IGNORED_KEYS = frozenset({"vocab_size", "tensor_data_layout", "rope.scaling.finetuned"})
-
-_ATTENTION_LINEARS = ("attn_q", "attn_k", "attn_v", "attn_output")
-_MLP_LINEARS = ("ffn_gate", "ffn_up", "ffn_down")
 
 
 def config_from_gguf(
     metadata: Mapping[str, Any],
     shapes: Mapping[str, tuple[int, ...]],
-    rope_freqs: npt.NDArray[np.float32] | None,
+    rope_tables: Mapping[str, npt.NDArray[np.float32]],
     *,
     file: str,
 ) -> dict[str, Any]:
     """The config.json of a GGUF source.
 
-    `shapes` are those of all tensors by GGUF name, `rope_freqs` the tensor `rope_freqs.weight`
-    where there is one (divisors of the rotary frequencies, [head_dim / 2]). Raises
-    UnsupportedError for an architecture, key or value that is not known, InvalidSourceError for
-    one that is missing or ill-typed.
+    `shapes` are those of all tensors by GGUF name, `rope_tables` the tensors of ROPE_TABLES that
+    the file has. Raises UnsupportedError for an architecture, key or value that is not known,
+    InvalidSourceError for one that is missing or ill-typed.
     """
     name = architecture_of(metadata, file)
+    architecture = ARCHITECTURES[name]
     reader = GgufMetadata(metadata, name, file)
-    config = _sizes(reader)
+    config = _sizes(reader, architecture)
     if not 0 < config["num_hidden_layers"] <= len(shapes):
         # Before anything is made per layer: a damaged count would ask for any amount of memory.
         raise InvalidSourceError(
@@ -65,9 +47,13 @@ def config_from_gguf(
         )
     config["vocab_size"] = _vocab_size(shapes, file)
     config["tie_word_embeddings"] = "output.weight" not in shapes
-    config["rope_parameters"] = rope_parameters(reader, config["head_dim"], rope_freqs)
-    config |= _class_fields(reader, ARCHITECTURES[name], shapes) | _token_ids(metadata, file)
-    _check_plain_decoder(reader)
+    rotary_dim = _rotary_dim(reader, architecture, config["head_dim"])
+    config["rope_parameters"] = rope_parameters(reader, config["head_dim"], rotary_dim, rope_tables)
+    config |= architecture.fixed
+    config |= {key: reader.number(stored) for stored, key in architecture.numbers.items()}
+    config |= architecture.read_more(reader, config, shapes)
+    config |= _token_ids(metadata, file)
+    _check_plain_decoder(reader, architecture)
     reader.finish(IGNORED_KEYS)
     return config
 
@@ -101,12 +87,15 @@ def _article(kind: str) -> str:
     return known.get(kind, f"a {kind!r}")
 
 
-def _sizes(reader: GgufMetadata) -> dict[str, Any]:
+def _sizes(reader: GgufMetadata, architecture: GgufArchitecture) -> dict[str, Any]:
+    eps_key, eps_name = architecture.eps
     hidden_size, num_heads = (
         reader.integer("embedding_length"),
         reader.integer("attention.head_count"),
     )
     return {
+        "architectures": [architecture.class_name],
+        "model_type": architecture.model_type,
         "hidden_size": hidden_size,
         "intermediate_size": reader.integer("feed_forward_length"),
         "num_hidden_layers": reader.integer("block_count"),
@@ -114,8 +103,7 @@ def _sizes(reader: GgufMetadata) -> dict[str, Any]:
         "num_key_value_heads": reader.integer("attention.head_count_kv", num_heads),
         "head_dim": _head_dim(reader, hidden_size, num_heads),
         "max_position_embeddings": reader.integer("context_length"),
-        "rms_norm_eps": reader.number("attention.layer_norm_rms_epsilon"),
-        "hidden_act": "silu",
+        eps_name: reader.number(eps_key),
         "dtype": "float32",
     }
 
@@ -129,12 +117,17 @@ def _head_dim(reader: GgufMetadata, hidden_size: int, num_heads: int) -> int:
         raise reader.refuse(
             "attention.value_length", f"{value_length} differs from key_length {key_length}"
         )
-    rotary = reader.integer("rope.dimension_count", key_length)
-    if rotary != key_length:
-        raise reader.refuse(
-            "rope.dimension_count", f"rotating {rotary} of {key_length} dimensions is not supported"
-        )
     return int(key_length)
+
+
+def _rotary_dim(reader: GgufMetadata, architecture: GgufArchitecture, head_dim: int) -> int:
+    rotary = reader.integer("rope.dimension_count", head_dim)
+    is_known = architecture.partial_rotary and 0 < rotary < head_dim
+    if rotary != head_dim and not is_known:
+        raise reader.refuse(
+            "rope.dimension_count", f"rotating {rotary} of {head_dim} dimensions is not supported"
+        )
+    return int(rotary)
 
 
 def _vocab_size(shapes: Mapping[str, tuple[int, ...]], file: str) -> int:
@@ -143,42 +136,9 @@ def _vocab_size(shapes: Mapping[str, tuple[int, ...]], file: str) -> int:
     return shapes["token_embd.weight"][0]
 
 
-def _class_fields(
-    reader: GgufMetadata, architecture: GgufArchitecture, shapes: Collection[str]
-) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "architectures": [architecture.class_name],
-        "model_type": architecture.model_type,
-    }
-    window = reader.integer("attention.sliding_window", 0)
-    if window and architecture.model_type != "llama":
-        raise reader.refuse(
-            "attention.sliding_window", "a sliding window is not known for this architecture"
-        )
-    if window:
-        # Mistral v0.1 shares the `llama` architecture; the window is what tells it apart.
-        return {
-            "architectures": ["MistralForCausalLM"],
-            "model_type": "mistral",
-            "sliding_window": window,
-        }
-    if architecture.has_optional_biases:
-        fields["attention_bias"] = _has_biases(reader.file, _ATTENTION_LINEARS, shapes)
-        fields["mlp_bias"] = _has_biases(reader.file, _MLP_LINEARS, shapes)
-    return fields
-
-
-def _has_biases(file: str, linears: tuple[str, ...], shapes: Collection[str]) -> bool:
-    present = [name for name in linears if f"blk.0.{name}.bias" in shapes]
-    if present and len(present) != len(linears):
-        raise UnsupportedError(
-            f"{file}: only {', '.join(present)} of {', '.join(linears)} have biases."
-        )
-    return bool(present)
-
-
-def _check_plain_decoder(reader: GgufMetadata) -> None:
-    if reader.integer("expert_count", 0) or reader.integer("expert_used_count", 0):
+def _check_plain_decoder(reader: GgufMetadata, architecture: GgufArchitecture) -> None:
+    num_experts = reader.integer("expert_count", 0) or reader.integer("expert_used_count", 0)
+    if num_experts and not architecture.has_experts:
         raise reader.refuse("expert_count", "a mixture of experts is not supported")
     if reader.value("attention.causal", True) is not True:
         raise reader.refuse("attention.causal", "a model without causal attention is not supported")

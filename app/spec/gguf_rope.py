@@ -1,13 +1,14 @@
-"""The rotary embedding of a GGUF file: scaling keys, and the `rope_freqs.weight` table.
+"""The rotary embedding of a GGUF file: scaling keys, and tables of divisors among the tensors.
 
 llama.cpp stores Llama 3.1's frequency rule not as parameters but as its result, one divisor per
 frequency (llama.cpp:conversion/llama.py). A table that the rule reproduces becomes the rule again;
-any other is kept as it is.
+any other is kept as it is. Longrope's two tables (conversion/phi.py) are its parameters.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,23 +23,39 @@ _LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8192,
 }
+ROPE_FREQS = "rope_freqs.weight"
+LONG_FACTORS, SHORT_FACTORS = "rope_factors_long.weight", "rope_factors_short.weight"
+ROPE_TABLES = (ROPE_FREQS, LONG_FACTORS, SHORT_FACTORS)
 _DEFAULT_THETA = 10000.0
 _TABLE_TOLERANCE = 1e-6
 
 
 def rope_parameters(
-    reader: GgufMetadata, head_dim: int, rope_freqs: npt.NDArray[np.float32] | None
+    reader: GgufMetadata,
+    head_dim: int,
+    rotary_dim: int,
+    tables: Mapping[str, npt.NDArray[np.float32]],
 ) -> dict[str, Any]:
-    """Hugging Face's `rope_parameters`; UnsupportedError for a scaling type that is not known."""
+    """Hugging Face's `rope_parameters`; UnsupportedError for a scaling type that is not known.
+
+    `tables`: those of ROPE_TABLES that the file has, divisors of frequencies [rotary_dim / 2].
+    """
+    for name, table in tables.items():
+        _check_table(reader.file, name, table, rotary_dim)
     theta = reader.number("rope.freq_base", _DEFAULT_THETA)
-    scaling = _scaling(reader)
-    if rope_freqs is None or _is_neutral(reader, head_dim, rope_freqs):
-        return {"rope_theta": theta, **scaling}
-    if scaling["rope_type"] != "default":
+    parameters = {"rope_theta": theta, **_scaling(reader)}
+    if rotary_dim != head_dim:
+        parameters["partial_rotary_factor"] = _share(rotary_dim, head_dim)
+    if LONG_FACTORS in tables or SHORT_FACTORS in tables:
+        return parameters | _longrope(reader, parameters["rope_type"], tables)
+    rope_freqs = tables.get(ROPE_FREQS)
+    if rope_freqs is None or (rope_freqs == 1).all():
+        return parameters
+    if parameters["rope_type"] != "default":
         raise reader.refuse(
-            "rope.scaling.type", f"{scaling['rope_type']!r} together with rope_freqs.weight"
+            "rope.scaling.type", f"{parameters['rope_type']!r} together with rope_freqs.weight"
         )
-    return {"rope_theta": theta, **_table(theta, head_dim, rope_freqs)}
+    return parameters | _table(theta, rotary_dim, rope_freqs)
 
 
 def llama3_divisors(theta: float, head_dim: int, factor: float) -> npt.NDArray[np.float64]:
@@ -50,25 +67,50 @@ def llama3_divisors(theta: float, head_dim: int, factor: float) -> npt.NDArray[n
     return np.asarray(1 / ((1 - smooth) / factor + smooth))
 
 
-def _is_neutral(reader: GgufMetadata, head_dim: int, rope_freqs: npt.NDArray[np.float32]) -> bool:
-    if rope_freqs.shape != (head_dim // 2,):
+def _check_table(file: str, name: str, table: npt.NDArray[np.float32], rotary_dim: int) -> None:
+    if table.shape != (rotary_dim // 2,):
         raise InvalidSourceError(
-            f"{reader.file}: rope_freqs.weight has shape {list(rope_freqs.shape)}, "
-            f"head_dim {head_dim} needs [{head_dim // 2}]."
+            f"{file}: {name} has shape {list(table.shape)}, "
+            f"{rotary_dim} rotary dimensions need [{rotary_dim // 2}]."
         )
-    if not (np.isfinite(rope_freqs).all() and (rope_freqs > 0).all()):
-        raise InvalidSourceError(
-            f"{reader.file}: rope_freqs.weight holds a divisor that is not positive."
-        )
-    return bool((rope_freqs == 1).all())
+    if not (np.isfinite(table).all() and (table > 0).all()):
+        raise InvalidSourceError(f"{file}: {name} holds a divisor that is not positive.")
 
 
-def _table(theta: float, head_dim: int, rope_freqs: npt.NDArray[np.float32]) -> dict[str, Any]:
+def _share(rotary_dim: int, head_dim: int) -> float:
+    """The `partial_rotary_factor` for which int(head_dim * factor) is `rotary_dim`."""
+    share = rotary_dim / head_dim
+    return share if int(head_dim * share) == rotary_dim else math.nextafter(share, 1)
+
+
+def _longrope(
+    reader: GgufMetadata, rope_type: str, tables: Mapping[str, npt.NDArray[np.float32]]
+) -> dict[str, Any]:
+    if LONG_FACTORS not in tables or SHORT_FACTORS not in tables:
+        raise InvalidSourceError(f"{reader.file}: only one of {LONG_FACTORS}, {SHORT_FACTORS}.")
+    if rope_type not in ("default", "longrope"):
+        raise reader.refuse("rope.scaling.type", f"{rope_type!r} together with {LONG_FACTORS}")
+    return {
+        "rope_type": "longrope",
+        "long_factor": _floats(tables[LONG_FACTORS]),
+        "short_factor": _floats(tables[SHORT_FACTORS]),
+        "attention_factor": reader.number("rope.scaling.attn_factor", 1.0),
+        "original_max_position_embeddings": reader.integer("rope.scaling.original_context_length"),
+    }
+
+
+def _floats(table: npt.NDArray[np.float32]) -> list[float]:
+    return [float(str(value)) for value in table]
+
+
+def _table(theta: float, rotary_dim: int, rope_freqs: npt.NDArray[np.float32]) -> dict[str, Any]:
     factor = float(rope_freqs[-1])
-    expected = llama3_divisors(theta, head_dim, factor)
+    expected = llama3_divisors(theta, rotary_dim, factor)
     if np.allclose(rope_freqs, expected, rtol=_TABLE_TOLERANCE, atol=0):
         return {"rope_type": "llama3", "factor": factor, **_LLAMA3}
-    frequencies = theta ** -(np.arange(0, head_dim, 2) / head_dim) / rope_freqs.astype(np.float64)
+    frequencies = theta ** -(np.arange(0, rotary_dim, 2) / rotary_dim) / rope_freqs.astype(
+        np.float64
+    )
     return {
         "rope_type": "table",
         "inv_freq": [float(value) for value in frequencies.astype(np.float32)],
@@ -87,8 +129,8 @@ def _scaling(reader: GgufMetadata) -> dict[str, Any]:
     if kind == "none" and legacy not in (None, 1.0):
         kind, factor = "linear", legacy
     match kind:
-        case "none":
-            return {"rope_type": "default"}
+        case "none" | "longrope":  # longrope's parameters are tensors
+            return {"rope_type": "default" if kind == "none" else kind}
         case "linear":
             return {"rope_type": "linear", "factor": _required(reader, factor)}
         case "yarn":

@@ -30,7 +30,8 @@ def config_of(
     for key, value in extra.items():
         metadata[key.replace("__", ".")] = value
     metadata = {key: value for key, value in metadata.items() if value is not None}
-    return config_from_gguf(metadata, shapes, rope_freqs, file="m.gguf")
+    tables = {} if rope_freqs is None else {"rope_freqs.weight": rope_freqs}
+    return config_from_gguf(metadata, shapes, tables, file="m.gguf")
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])

@@ -33,6 +33,11 @@ class TensorClaims(Generic[T]):
     def __contains__(self, name: str) -> bool:
         return name in self._tensors
 
+    def shape_of(self, name: str) -> tuple[int, ...] | None:
+        """The shape of a tensor, which this does not take; None when there is none."""
+        tensor = self._tensors.get(name)
+        return None if tensor is None else tensor.shape
+
     def take(self, name: str, shape: tuple[int, ...]) -> T | None:
         """The tensor; None (and a fault for `check`) when it is missing or has another shape."""
         tensor = self._tensors.get(name)

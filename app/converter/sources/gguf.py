@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,22 +26,22 @@ from app.converter.sources.gguf_decode import (
 from app.converter.sources.gguf_names import (
     LinearTensors,
     NameMap,
-    RowOrder,
     TensorRows,
     map_names,
-    row_order_of,
-    unpermute_index,
 )
 from app.converter.sources.gguf_shards import GgufModel, StoredTensor, open_gguf_model
 from app.converter.sources.parts import group_parts
+from app.converter.sources.taken_rows import half_split_rows
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.core.errors import UnsupportedError
+from app.spec.gguf_architecture import GgufArchitecture
+from app.spec.gguf_architectures import ARCHITECTURES
 from app.spec.gguf_config import architecture_of, config_from_gguf
+from app.spec.gguf_rope import ROPE_TABLES
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
 from app.spec.rope import RopeType
 
-_ROPE_FREQS = "rope_freqs.weight"
 _BLOCK_VERSION = 2
 Order = npt.NDArray[np.intp] | None
 
@@ -51,21 +52,21 @@ class GgufSource(Source):
     format = "gguf"
 
     def __init__(self, path: Path, tokenizer_dir: Path | None = None) -> None:
-        """Raises InvalidSourceError or UnsupportedError; reads no weight but `rope_freqs`."""
+        """Raises InvalidSourceError or UnsupportedError; reads no weight but ROPE_TABLES."""
         self._tokenizer_dir = tokenizer_dir
         if tokenizer_dir:
             check_tokenizer_dir(tokenizer_dir)
         model = open_gguf_model(path)
         self._model = model
         self.path, self.name, self.files = path, model.name, model.paths
-        architecture = architecture_of(model.metadata, model.file)
+        architecture = ARCHITECTURES[architecture_of(model.metadata, model.file)]
         _check_block_version(model)
         shapes = {name: stored.shape for name, stored in model.tensors.items()}
-        rope_freqs = _load_rope_freqs(model.tensors.get(_ROPE_FREQS))
-        self.config = config_from_gguf(model.metadata, shapes, rope_freqs, file=model.file)
+        tables = _load_rope_tables(model.tensors)
+        self.config = config_from_gguf(model.metadata, shapes, tables, file=model.file)
         self.spec = create_spec(self.config)
-        names = map_names(self.spec, model.tensors, model.file)
-        self._parts = _create_parts(self.spec, names, row_order_of(architecture))
+        names = map_names(self.spec, architecture, model.tensors, model.file)
+        self._parts = _create_parts(self.spec, architecture, names)
         linears = [linear for part in self._parts for linear in part.linears]
         self.is_quantized = any(linear.is_quantized for linear in linears)
         self.source_bytes = sum(path.stat().st_size for path in model.paths)
@@ -100,28 +101,33 @@ def _notes(spec: ModelSpec) -> tuple[str, ...]:
     return ("rope_freqs.weight follows no rule that has a name; it is kept as a table.",)
 
 
-def _create_parts(spec: ModelSpec, names: NameMap, order: RowOrder) -> tuple[SourcePart, ...]:
+def _create_parts(
+    spec: ModelSpec, architecture: GgufArchitecture, names: NameMap
+) -> tuple[SourcePart, ...]:
     linears = [
-        _create_linear(name, tensors, _row_order(spec, name, order))
+        _create_linear(name, tensors, _row_order(spec, architecture, name))
         for name, tensors in names.linears.items()
     ]
-    vectors = [_create_vector(name, stored) for name, stored in names.vectors.items()]
+    vectors = [
+        _create_vector(name, stored, spec.norm_offset if name.endswith("norm") else 0.0)
+        for name, stored in names.vectors.items()
+    ]
     return group_parts(linears, vectors)
 
 
-def _row_order(spec: ModelSpec, name: str, order: RowOrder) -> Order:
+def _row_order(spec: ModelSpec, architecture: GgufArchitecture, name: str) -> Order:
     heads = {"q_proj": spec.num_attention_heads, "k_proj": spec.num_key_value_heads}
     num_heads = heads.get(name.rsplit(".", 1)[-1])
-    if order is RowOrder.HALF or num_heads is None:
+    if num_heads is None or not architecture.neighbour_pairs:
         return None
-    return unpermute_index(num_heads, spec.head_dim)
+    return half_split_rows(num_heads, spec.head_dim, spec.rope.dim)
 
 
 def _create_linear(name: str, tensors: LinearTensors, order: Order) -> SourceLinear:
     info, path = tensors.weight.tensor.info, tensors.weight.tensor.path
     check_decodable(info.type, info.name, path.name)
     rows = _file_rows(tensors.weight, order)
-    shape = (rows.num_rows, info.shape[1])
+    shape = (rows.num_rows, info.shape[-1])
     native = NATIVE_TYPES.get(info.type.name)
     scale = 1.0 if tensors.scale is None else float(_load_vector(tensors.scale)[0])
     dense_rows = partial(iter_dense, rows, info.type, shape, info.name, scale)
@@ -154,7 +160,7 @@ def _load_dense(
 
 def _file_rows(rows: TensorRows, order: Order) -> FileRows:
     info = rows.tensor.info
-    row_bytes = info.num_bytes // info.shape[0]
+    row_bytes = info.num_bytes // math.prod(info.shape[:-1])
     offset = info.offset + rows.start * row_bytes
     return FileRows(rows.tensor.path, offset, rows.stop - rows.start, row_bytes, order)
 
@@ -162,33 +168,38 @@ def _file_rows(rows: TensorRows, order: Order) -> FileRows:
 def _bias_loader(bias: TensorRows | None, order: Order) -> Callable[[], npt.NDArray[Any]] | None:
     if bias is None:
         return None
-    _check_float(bias.tensor)
-    rows, info = _file_rows(bias, order), bias.tensor.info
+    _check_float(bias.tensor, max_dimensions=2)  # of experts, one row each
+    info = bias.tensor.info
+    step = info.num_bytes // math.prod(info.shape)  # of a float, each a row of its own
+    offset = info.offset + bias.start * step
+    rows = FileRows(bias.tensor.path, offset, bias.stop - bias.start, step, order)
     return lambda: load_floats(rows, info.type, info.name).reshape(-1)
 
 
-def _create_vector(name: str, stored: StoredTensor) -> SourceVector:
+def _create_vector(name: str, stored: StoredTensor, norm_offset: float) -> SourceVector:
     _check_float(stored)
-    info = stored.info
-    return SourceVector(name, info.shape, info.name, info.num_bytes, partial(_load_vector, stored))
+    info, load = stored.info, partial(_load_vector, stored, norm_offset)
+    return SourceVector(name, info.shape, info.name, info.num_bytes, load)
 
 
-def _load_vector(stored: StoredTensor) -> npt.NDArray[Any]:
+def _load_vector(stored: StoredTensor, norm_offset: float = 0.0) -> npt.NDArray[Any]:
+    """llama.cpp stores what norms multiply with, the checkpoint what its family stores."""
     info = stored.info
     rows = FileRows(stored.path, info.offset, 1, info.num_bytes)
-    return load_floats(rows, info.type, info.name).reshape(-1)
+    values = load_floats(rows, info.type, info.name).reshape(-1)
+    return values - np.float32(norm_offset) if norm_offset else values
 
 
-def _load_rope_freqs(stored: StoredTensor | None) -> npt.NDArray[np.float32] | None:
-    if stored is None:
-        return None
-    _check_float(stored)
-    return _load_vector(stored).astype(np.float32)
+def _load_rope_tables(tensors: Mapping[str, StoredTensor]) -> dict[str, npt.NDArray[np.float32]]:
+    tables = {name: tensors[name] for name in ROPE_TABLES if name in tensors}
+    for stored in tables.values():
+        _check_float(stored)
+    return {name: _load_vector(stored).astype(np.float32) for name, stored in tables.items()}
 
 
-def _check_float(stored: StoredTensor) -> None:
+def _check_float(stored: StoredTensor, max_dimensions: int = 1) -> None:
     info = stored.info
-    if info.type.name not in FLOAT_TYPES or len(info.shape) != 1:
+    if info.type.name not in FLOAT_TYPES or len(info.shape) > max_dimensions:
         raise UnsupportedError(
             f"{stored.path.name}: tensor {info.name!r} of type {info.type.name} "
             "must be a vector of floats."

@@ -1,61 +1,62 @@
-"""GGUF tensor names -> canonical names, and the row order of q and k, per architecture.
+"""GGUF tensor names -> canonical names, and which rows of which tensor hold a linear.
 
-Names: ggml-org/llama.cpp:gguf-py/gguf/tensor_mapping.py. Row orders: LlamaModel.permute in
-conversion/llama.py and llama_model_rope_type in src/llama-model.cpp.
+Names: ggml-org/llama.cpp:gguf-py/gguf/tensor_mapping.py and constants.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.gguf_shards import StoredTensor
-from app.core.errors import UnsupportedError
+from app.spec.gguf_architecture import GgufArchitecture
+from app.spec.gguf_rope import ROPE_TABLES
 from app.spec.model_spec import ModelSpec
 from app.spec.weights import has_bias, iter_linears, iter_vectors
-
-
-class RowOrder(Enum):
-    """How the rows of q and k stand in the file."""
-
-    HALF = "half"  # Hugging Face's: the first halves of a head's rotary pairs, then the second
-    PERMUTED = "permuted"  # pair by pair, by llama.cpp's converter
-
-
-ROW_ORDERS = {"llama": RowOrder.PERMUTED, "qwen2": RowOrder.HALF, "qwen3": RowOrder.HALF}
 
 _GLOBAL_NAMES = {"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}
 _LAYER_NAMES = {
     "input_layernorm": "attn_norm",
+    "post_self_attn_layernorm": "post_attention_norm",
     "post_attention_layernorm": "ffn_norm",
+    "post_mlp_layernorm": "post_ffw_norm",
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output",
     "self_attn.q_norm": "attn_q_norm",
     "self_attn.k_norm": "attn_k_norm",
+    "self_attn.sinks": "attn_sinks",
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
+    "mlp.router": "ffn_gate_inp",
+    "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp",
+    "mlp.shared_expert.up_proj": "ffn_up_shexp",
+    "mlp.shared_expert.down_proj": "ffn_down_shexp",
+}
+# Tensors [num_experts, out, in] that hold one linear of every expert.
+_STACKED_NAMES = {
+    "gate_proj": "ffn_gate_exps",
+    "up_proj": "ffn_up_exps",
+    "down_proj": "ffn_down_exps",
 }
 # Tensors that hold several linears, one below the other, where the first has none of its own.
 _FUSED_NAMES = {
     "attn_qkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     "ffn_up": ("mlp.gate_proj", "mlp.up_proj"),
 }
-# Read with the configuration, or (attn_rot_embd) computed by everyone from rope_theta.
-_IGNORED_TENSORS = ("rope_freqs.weight",)
+# Read with the configuration (ROPE_TABLES), or computed by everyone from rope_theta.
 _IGNORED_LAYER_TENSORS = ("attn_rot_embd.weight",)
 
 
 @dataclass(frozen=True, slots=True)
 class TensorRows:
-    """Rows [start, stop) of a stored tensor."""
+    """Rows [start, stop) of a stored tensor; all axes but the last count as rows."""
 
     tensor: StoredTensor
     start: int
@@ -79,91 +80,115 @@ class NameMap:
     vectors: dict[str, StoredTensor]
 
 
-def unpermute_index(num_heads: int, head_dim: int) -> npt.NDArray[np.intp]:
-    """For each row of q or k in Hugging Face's order, its place in a permuted file."""
-    rows = np.arange(num_heads * head_dim).reshape(num_heads, head_dim // 2, 2)
-    return rows.swapaxes(1, 2).reshape(-1)
-
-
-def row_order_of(architecture: str) -> RowOrder:
-    """UnsupportedError outside the table: a wrong guess would give silent nonsense."""
-    if architecture not in ROW_ORDERS:
-        raise UnsupportedError(
-            f"The row order of q and k of architecture {architecture!r} is not known."
-        )
-    return ROW_ORDERS[architecture]
-
-
-def map_names(spec: ModelSpec, tensors: Mapping[str, StoredTensor], file: str) -> NameMap:
+def map_names(
+    spec: ModelSpec,
+    architecture: GgufArchitecture,
+    tensors: Mapping[str, StoredTensor],
+    file: str,
+) -> NameMap:
     """Assigns every tensor exactly once; InvalidSourceError lists missing and surplus ones."""
     claims = TensorClaims(tensors)
+    claimer = _Claimer(spec, architecture.names, claims)
     names = NameMap({}, {})
-    shapes = dict(iter_linears(spec))
-    for canonical in shapes:
-        linear = _claim_linear(claims, canonical, shapes, has_bias(spec, canonical))
+    for canonical in claimer.shapes:
+        linear = claimer.claim_linear(canonical)
         if linear:
             names.linears[canonical] = linear
     for canonical, shape in iter_vectors(spec):
-        stored = claims.take(f"{gguf_stem(canonical)}.weight", shape)
+        stored = claims.take(claimer.vector_name(canonical), shape)
         if stored:
             names.vectors[canonical] = stored
     claims.check(ignored=_ignored(spec, tensors), architecture=spec.architecture, file=file)
     return names
 
 
-def gguf_stem(canonical: str) -> str:
-    """`layers.3.self_attn.q_proj` -> `blk.3.attn_q`."""
+def gguf_stem(canonical: str, names: Mapping[str, str]) -> str:
+    """`layers.3.self_attn.q_proj` -> `blk.3.attn_q`; `names` are the architecture's own."""
     if canonical in _GLOBAL_NAMES:
         return _GLOBAL_NAMES[canonical]
     _, index, name = canonical.split(".", 2)
-    return f"blk.{index}.{_LAYER_NAMES[name]}"
+    return f"blk.{index}.{names.get(name) or _LAYER_NAMES[name]}"
 
 
-def _claim_linear(
-    claims: TensorClaims[StoredTensor],
-    canonical: str,
-    shapes: Mapping[str, tuple[int, int]],
-    with_bias: bool,
-) -> LinearTensors | None:
-    stem, members = _find_fused(canonical, claims) or (gguf_stem(canonical), (canonical,))
-    ends = np.cumsum([shapes[member][0] for member in members]).tolist()
-    stop = ends[members.index(canonical)]
-    start, columns = stop - shapes[canonical][0], shapes[canonical][1]
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """A stored tensor `stem` of shape [*leading, in], whose rows [start, stop) are a linear."""
 
-    def rows_of(suffix: str, *shape: int) -> TensorRows | None:
-        stored = claims.take(f"{stem}.{suffix}", (ends[-1], *shape))
-        return TensorRows(stored, start, stop) if stored else None
-
-    weight = rows_of("weight", columns)
-    bias = rows_of("bias") if with_bias else None
-    return LinearTensors(weight, bias, _claim_scale(claims, stem, weight)) if weight else None
+    stem: str
+    leading: tuple[int, ...]
+    start: int
+    stop: int
 
 
-def _find_fused(
-    canonical: str, claims: TensorClaims[StoredTensor]
-) -> tuple[str, tuple[str, ...]] | None:
-    """(stem, members) when the layer has a fused tensor instead of this linear's own."""
-    if canonical in _GLOBAL_NAMES:
+class _Claimer:
+    """Finds the stored tensor of each linear: its own, a fused one, or a stack of experts."""
+
+    def __init__(
+        self, spec: ModelSpec, names: Mapping[str, str], claims: TensorClaims[StoredTensor]
+    ) -> None:
+        self._spec, self._names, self._claims = spec, names, claims
+        self.shapes = dict(iter_linears(spec))
+
+    def vector_name(self, canonical: str) -> str:
+        stem = gguf_stem(canonical.removesuffix(".bias"), self._names)
+        return f"{stem}.bias" if canonical.endswith(".bias") else f"{stem}.weight"
+
+    def claim_linear(self, canonical: str) -> LinearTensors | None:
+        holder, columns = self._find_holder(canonical), self.shapes[canonical][1]
+        weight = self._rows(holder, "weight", (*holder.leading, columns))
+        if weight is None:
+            return None
+        with_bias = has_bias(self._spec, canonical)
+        bias = self._rows(holder, "bias", holder.leading) if with_bias else None
+        return LinearTensors(weight, bias, self._claim_scale(holder.stem, weight))
+
+    def _find_holder(self, canonical: str) -> _Holder:
+        num_rows, columns = self.shapes[canonical]
+        if ".mlp.experts." in canonical:
+            return self._find_stack(canonical, num_rows)
+        if fused := self._find_fused(canonical):
+            stem, members = fused
+            ends = np.cumsum([self.shapes[member][0] for member in members]).tolist()
+            stop = ends[members.index(canonical)]
+            return _Holder(stem, (ends[-1],), stop - num_rows, stop)
+        stem = gguf_stem(canonical, self._names)
+        is_flat = num_rows == 1 and self._claims.shape_of(f"{stem}.weight") == (columns,)
+        return _Holder(stem, () if is_flat else (num_rows,), 0, num_rows)
+
+    def _find_stack(self, canonical: str, num_rows: int) -> _Holder:
+        assert self._spec.moe is not None
+        _, index, _, _, expert, short = canonical.split(".")
+        leading = (self._spec.moe.num_experts, num_rows)
+        start = int(expert) * num_rows
+        return _Holder(f"blk.{index}.{_STACKED_NAMES[short]}", leading, start, start + num_rows)
+
+    def _find_fused(self, canonical: str) -> tuple[str, tuple[str, ...]] | None:
+        """(stem, members) when the layer has a fused tensor instead of this linear's own."""
+        if canonical in _GLOBAL_NAMES:
+            return None
+        _, index, name = canonical.split(".", 2)
+        for fused, members in _FUSED_NAMES.items():
+            stem = f"blk.{index}.{fused}"
+            names = tuple(f"layers.{index}.{member}" for member in members)
+            first = f"blk.{index}.{_LAYER_NAMES[members[0]]}.weight"
+            is_fused = first not in self._claims and f"{stem}.weight" in self._claims
+            # A plain MLP has no gate, and its ffn_up is nothing but itself.
+            if name in members and is_fused and self.shapes.keys() >= set(names):
+                return stem, names
         return None
-    _, index, name = canonical.split(".", 2)
-    for fused, members in _FUSED_NAMES.items():
-        first = f"blk.{index}.{_LAYER_NAMES[members[0]]}.weight"
-        stem = f"blk.{index}.{fused}"
-        if name in members and first not in claims and f"{stem}.weight" in claims:
-            return stem, tuple(f"layers.{index}.{member}" for member in members)
-    return None
 
+    def _rows(self, holder: _Holder, suffix: str, shape: tuple[int, ...]) -> TensorRows | None:
+        stored = self._claims.take(f"{holder.stem}.{suffix}", shape)
+        return TensorRows(stored, holder.start, holder.stop) if stored else None
 
-def _claim_scale(
-    claims: TensorClaims[StoredTensor], stem: str, weight: TensorRows
-) -> StoredTensor | None:
-    if weight.tensor.info.type.name != "NVFP4" or f"{stem}.scale" not in claims:
-        return None
-    return claims.take(f"{stem}.scale", (1,))
+    def _claim_scale(self, stem: str, weight: TensorRows) -> StoredTensor | None:
+        if weight.tensor.info.type.name != "NVFP4" or f"{stem}.scale" not in self._claims:
+            return None
+        return self._claims.take(f"{stem}.scale", (1,))
 
 
 def _ignored(spec: ModelSpec, tensors: Mapping[str, StoredTensor]) -> set[str]:
     layers = range(spec.num_hidden_layers)
     per_layer = {f"blk.{index}.{name}" for index in layers for name in _IGNORED_LAYER_TENSORS}
     # NVFP4 files carry scales for quantized activations, which this program does not use.
-    return {*_IGNORED_TENSORS, *per_layer, *(n for n in tensors if n.endswith(".input_scale"))}
+    return {*ROPE_TABLES, *per_layer, *(n for n in tensors if n.endswith(".input_scale"))}

@@ -1,0 +1,59 @@
+"""What is declared of a GGUF architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from app.core.errors import UnsupportedError
+from app.spec.gguf_metadata import GgufMetadata
+
+# (metadata, the configuration so far, the names of all tensors) -> further configuration
+ReadMore = Callable[[GgufMetadata, Mapping[str, Any], Collection[str]], Mapping[str, Any]]
+
+_SILU: Mapping[str, Any] = MappingProxyType({"hidden_act": "silu"})
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
+ATTENTION_LINEARS = ("attn_q", "attn_k", "attn_v", "attn_output")
+MLP_LINEARS = ("ffn_gate", "ffn_up", "ffn_down")
+
+
+def nothing_more(
+    reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
+) -> Mapping[str, Any]:
+    """The sizes say it all."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class GgufArchitecture:
+    """Which Hugging Face class a GGUF architecture stands for, and how its files differ.
+
+    `fixed` is configuration that GGUF does not store; `numbers` maps required metadata keys to the
+    configuration's; `read_more` gives whatever else there is, and may overrule the class. `names`
+    maps canonical names within a layer to GGUF's where they are not the usual ones.
+    `neighbour_pairs`: a rotary pair of q and k is two rows that follow each other, not
+    (i, i + dim / 2). `eps` names the norm's eps in the metadata and in the configuration.
+    """
+
+    class_name: str
+    model_type: str
+    fixed: Mapping[str, Any] = field(default_factory=lambda: _SILU)
+    numbers: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
+    read_more: ReadMore = nothing_more
+    names: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
+    neighbour_pairs: bool = False
+    partial_rotary: bool = False
+    has_experts: bool = False
+    eps: tuple[str, str] = ("attention.layer_norm_rms_epsilon", "rms_norm_eps")
+
+
+def has_biases(file: str, linears: tuple[str, ...], tensors: Collection[str]) -> bool:
+    """Whether the first layer's linears have biases; all of them or none."""
+    present = [name for name in linears if f"blk.0.{name}.bias" in tensors]
+    if present and len(present) != len(linears):
+        raise UnsupportedError(
+            f"{file}: only {', '.join(present)} of {', '.join(linears)} have biases."
+        )
+    return bool(present)
