@@ -1,8 +1,9 @@
 """Source format x grid: what a conversion of the starter model costs, each in a fresh process.
 
-Columns: exact?, largest relative error, perplexity, mean KL against the source decoded densely,
-bytes, seconds, peak memory. Sources that no tool here can make are left out. Names of sources as
-arguments measure those alone.
+Columns: exact?, largest relative error, perplexity and that of the source decoded densely, mean KL
+between the two, bytes, seconds, peak memory. A lossless conversion must have the perplexity of its
+source, which is measured beside it. Sources that no tool here can make are left out. Names of
+sources as arguments measure those alone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from benchmarks.starter_sources import Maker, makers
 # Every source on its own grid; the other grids for the kinds of sources that they are made for.
 _GRIDS = ("w8", "w4", "w3")
 _REQUANTIZED = ("dense bf16 folder", "GGUF Q4_K_M")
+_MEASURED = ("perplexity", "kl_mean", "top1_agreement")
+_FOUR_DIGITS = 5e-5  # relative
 
 Row = dict[str, Any]
 
@@ -38,7 +41,16 @@ def _measure_source(name: str, maker: Maker) -> list[Row]:
         if source is None:
             return []
         grids = ("exact", *(_GRIDS if name in _REQUANTIZED else ()))
-        return [_convert(name, source, Path(folder) / f"to-{grid}", grid) for grid in grids]
+        rows = [_convert(name, source, Path(folder) / f"to-{grid}", grid) for grid in grids]
+        dense = _convert(name, source, Path(folder) / "to-dense", "dense")
+    return [_compare(row, dense["perplexity"]) for row in rows]
+
+
+def _compare(row: Row, source_perplexity: float) -> Row:
+    """A conversion counts as lossless by its bits; here it must also predict as its source does."""
+    difference = abs(row["perplexity"] / source_perplexity - 1)
+    assert not row["lossless"] or difference < _FOUR_DIGITS, f"{row['source']}: {difference:.2g}"
+    return row | {"source_perplexity": source_perplexity}
 
 
 def _convert(name: str, source: Path, output: Path, grid: str) -> Row:
@@ -50,21 +62,25 @@ def _convert(name: str, source: Path, output: Path, grid: str) -> Row:
         "source": name,
         "grid": grid,
         **{key: report[key] for key in (*copied, "peak_rss_bytes")},
-        **{key: evaluation[key] for key in ("perplexity", "kl_mean", "top1_agreement")},
+        **{key: evaluation[key] for key in _MEASURED},
     }
 
 
 def render(rows: list[Row]) -> str:
     """The table of README.md."""
-    head = "| source | grid | exact | relative error | perplexity | KL | size | time | memory |"
+    head = (
+        "| source | grid | exact | relative error | perplexity | of the source | KL | size | time "
+        "| memory |"
+    )
     lines = [
         f"| {row['source']} | {row['grid']} | {'yes' if row['lossless'] else 'no'} "
-        f"| {row['rel_err_max']:.2g} | {row['perplexity']:.4f} | {row['kl_mean']:.2g} "
+        f"| {row['rel_err_max']:.2g} | {row['perplexity']:.4f} "
+        f"| {row['source_perplexity']:.4f} | {row['kl_mean']:.2g} "
         f"| {row['source_bytes'] / 1e6:.0f} -> {row['output_bytes'] / 1e6:.0f} MB "
         f"| {row['seconds']:.1f} s | {row['peak_rss_bytes'] / 1e6:.0f} MB |"
         for row in rows
     ]
-    return "\n".join([head, "|---" * 9 + "|", *lines])
+    return "\n".join([head, "|---" * 10 + "|", *lines])
 
 
 if __name__ == "__main__":

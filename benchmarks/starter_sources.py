@@ -3,7 +3,8 @@
 All are made from the starter's weights decoded to float32. GGUF types come from llama.cpp's own
 quantizer (`llama-cpp-python`, in this interpreter or in the one that DEEPINFER_LLAMA_CPP_PYTHON
 names); without it from the `gguf` package, which writes fewer types. Folders of GPTQ and
-compressed-tensors come from our own export.
+compressed-tensors integers come from our own export, those of the other formats from
+`folder_encoders`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ import gguf
 import ml_dtypes
 import numpy as np
 from gguf.constants import GGMLQuantizationType, GGUFValueType
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.reference_quant import dequantize
 from app.hub.starter import require_starter
+from benchmarks.folder_encoders import ENCODERS, FolderEncoder
 from benchmarks.measure import run_json
 
 # llama.cpp's names of whole-file mixes and their numbers (include/llama.h: enum llama_ftype).
@@ -51,6 +53,7 @@ def makers() -> dict[str, Maker]:
         **ggufs,
         "GPTQ 4-bit": partial(_make_export, "gptq"),
         "compressed-tensors 4-bit": partial(_make_export, "compressed-tensors"),
+        **{name: partial(_make_encoded, encoder) for name, encoder in ENCODERS.items()},
     }
 
 
@@ -129,6 +132,23 @@ def _make_dense_folder(folder: Path) -> Path:
 def _vector_names(num_layers: int) -> list[str]:
     norms = ("input_layernorm", "post_attention_layernorm")
     return ["norm", *(f"layers.{index}.{norm}" for index in range(num_layers) for norm in norms)]
+
+
+def _make_encoded(encoder: FolderEncoder, folder: Path) -> Path:
+    """The dense folder with its linears, perhaps also its embedding, encoded."""
+    target = _make_dense_folder(folder)
+    tensors = load_file(target / "model.safetensors")
+    for name in [name for name in tensors if _is_encoded(name, encoder)]:
+        stem, weight = name.removesuffix(".weight"), tensors.pop(name).astype(np.float32)
+        tensors |= {f"{stem}.{suffix}": a for suffix, a in encoder.encode(weight).items()}
+    save_file(tensors, target / "model.safetensors")
+    config = json.loads((target / "config.json").read_text(encoding="utf-8"))
+    (target / "config.json").write_text(json.dumps(config | encoder.config), encoding="utf-8")
+    return target
+
+
+def _is_encoded(name: str, encoder: FolderEncoder) -> bool:
+    return "_proj" in name or (encoder.with_vocabulary and "embed_tokens" in name)
 
 
 def _make_export(format_name: str, folder: Path) -> Path:
