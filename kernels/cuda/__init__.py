@@ -1,0 +1,1 @@
+"""CUDA kernels: sources, and how they become modules for a card."""

@@ -1,0 +1,130 @@
+"""Variants of gemv.cu, its arguments and its launch, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from kernels.cuda.build import ModuleSource
+from kernels.cuda.pack import STEP_COLUMNS, TILE_ROWS
+
+MAX_TOKENS = 8
+_WARP = 32
+_PADDING = 8  # halfs between the tokens of staged activations, as in gemv.cu
+_STATIC_SHARED_BYTES = 16 << 10
+MAX_SHARED_BYTES = (99 << 10) - _STATIC_SHARED_BYTES  # of a block on sm_86, less the static part
+
+
+class Norm(IntEnum):
+    """What is done to the activations first; as in gemv.cuh."""
+
+    NONE = 0
+    RMS = 1
+    LAYER = 2
+
+
+class Activation(IntEnum):
+    """As in gemv.cuh."""
+
+    SILU = 0
+    GELU = 1
+    GELU_TANH = 2
+
+
+class Epilogue(IntEnum):
+    """What is done with the result; as in gemv.cuh."""
+
+    STORE_HALF = 0
+    ACTIVATE = 1
+    GATE = 2
+    ADD_TO_RESIDUAL = 3
+    LOGITS = 4
+
+
+class Scheme(IntEnum):
+    """What a code means: (q - 2^(bits - 1)) s, (q - z) s or q s + b."""
+
+    SYM = 0
+    ZERO = 1
+    AFFINE = 2
+
+
+class ValueType(IntEnum):
+    """How scales and biases are stored."""
+
+    FP16 = 0
+    FP32 = 1
+    TWO_LEVEL_U8 = 2
+    TWO_LEVEL_I8 = 3
+
+
+# The fields of GemvArgs (gemv.cuh), in order; pointers are addresses on the device.
+GEMV_ARGS = np.dtype(
+    [
+        *((name, np.uintp) for name in (
+            "codes", "scales", "super_scales", "biases", "super_biases", "zeros", "perm", "bias",
+            "x", "norm_weight", "norm_bias", "out", "block_max", "block_argmax",
+        )),
+        *((name, np.int32) for name in (
+            "out_features", "in_features", "num_steps", "num_groups", "group_shift", "num_tokens",
+            "chunk_steps", "norm", "epilogue", "activation",
+        )),
+        *((name, np.float32) for name in ("eps", "multiplier", "softcap")),
+    ],
+    align=True,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GemvVariant:
+    """One compiled form of gemv.cu. `groups` counts scales per 64 columns: 1 (groups of 64 and
+    more), 2 (of 32) or 4 (of 16); 16 bits means dense halfs without scales."""
+
+    bits: int
+    scheme: Scheme = Scheme.SYM
+    groups: int = 1
+    scale_type: ValueType = ValueType.FP16
+    bias_type: ValueType = ValueType.FP16
+    tokens: int = 1
+    row_tiles: int = 2
+    k_slices: int = 4
+
+    @property
+    def source(self) -> ModuleSource:
+        """What is compiled."""
+        macros = {
+            "BITS": self.bits,
+            "SCHEME": int(self.scheme),
+            "GROUPS": self.groups,
+            "SCALE_TYPE": int(self.scale_type),
+            "BIAS_TYPE": int(self.bias_type),
+            "TOKENS": self.tokens,
+            "ROW_TILES": self.row_tiles,
+            "K_SLICES": self.k_slices,
+        }
+        return ModuleSource("gemv.cu", tuple((name, str(value)) for name, value in macros.items()))
+
+    @property
+    def num_threads(self) -> int:
+        """Of a block."""
+        return _WARP * self.row_tiles * self.k_slices
+
+    def num_blocks(self, out_features: int) -> int:
+        """Of the grid."""
+        return -(-out_features // (TILE_ROWS * self.row_tiles))
+
+    def chunk_steps(self, num_steps: int) -> int:
+        """Steps of 64 columns whose activations are staged at once: as many as fit, in fours."""
+        fitting = (MAX_SHARED_BYTES - 2 * self.tokens * _PADDING) // self._step_bytes
+        return min(num_steps, fitting // 4 * 4)
+
+    def shared_bytes(self, chunk_steps: int) -> int:
+        """Dynamic shared memory of a block."""
+        return chunk_steps * self._step_bytes + 2 * self.tokens * _PADDING
+
+    @property
+    def _step_bytes(self) -> int:
+        sums = 4 * self.groups if self.scheme is Scheme.AFFINE else 0
+        return self.tokens * (2 * STEP_COLUMNS + sums)

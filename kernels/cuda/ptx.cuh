@@ -1,0 +1,64 @@
+// Every instruction that is written as PTX. Off the device (tests/kernels/cuda_host) each has a twin in plain C++.
+#pragma once
+
+#ifdef __CUDA_ARCH__
+#include <cuda_fp16.h>
+#define DYNAMIC_SHARED(type, name) extern __shared__ __align__(16) type name[]
+#else
+#include "ptx_host.h"
+#endif
+
+typedef unsigned int u32;
+
+// (a & mask) | base in one instruction.
+template <u32 kMask, u32 kBase>
+__device__ __forceinline__ u32 mask_or(u32 a) {
+#ifdef __CUDA_ARCH__
+    u32 d;
+    asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(d) : "r"(a), "n"(kMask), "n"(kBase));
+    return d;
+#else
+    return (a & kMask) | kBase;
+#endif
+}
+
+// c += a b for a 16 x 16 tile a and a 16 x 8 tile b of halfs, by the whole warp.
+__device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+#ifdef __CUDA_ARCH__
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    cuda_host::mma_m16n8k16("mma.m16n8k16", c, a, b);
+#endif
+}
+
+// Sixteen bytes from global to shared memory, without passing registers.
+__device__ __forceinline__ void copy_async_16(void* shared, const void* global) {
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     static_cast<u32>(__cvta_generic_to_shared(shared))),
+                 "l"(global));
+#else
+    cuda_host::copy_async(shared, global, 16);
+#endif
+}
+
+__device__ __forceinline__ void commit_copies() {
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.commit_group;");
+#else
+    cuda_host::commit_copies();
+#endif
+}
+
+// Until at most kGroupsLeft of this thread's committed groups are under way.
+template <int kGroupsLeft>
+__device__ __forceinline__ void wait_for_copies() {
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft));
+#else
+    cuda_host::wait_for_copies(kGroupsLeft);
+#endif
+}
