@@ -193,6 +193,21 @@ def test_wrong_shape_is_refused() -> None:
         Native(decoder, "portable")
 
 
+def test_an_expert_that_nobody_chooses_is_not_read(instruction_set: str) -> None:
+    never = Decoder(experts=VARIANTS["experts_by_sigmoid"].experts)
+    never.weights["correction"][[2, 5]] = -100.0
+    expected = never.logits(TOKENS[:40])
+    for name in ("gate", "up", "down"):
+        never.weights[f"expert2.{name}"][:] = np.nan
+        never.weights[f"expert5.{name}"][:] = np.nan
+    native = Native(never, instruction_set)
+    whole = native.run(TOKENS[:40])
+    single = np.concatenate([native.run(TOKENS[i : i + 1], start=i) for i in range(40)])
+    np.testing.assert_allclose(whole, expected, atol=1e-5)
+    np.testing.assert_allclose(single, expected, atol=1e-5)
+    native.close()
+
+
 def test_routing_that_cannot_be_is_refused() -> None:
     experts = Experts(num_groups=4, topk_groups=1, num_experts_per_tok=3)
     with pytest.raises(NativeError, match="the chosen groups have too few experts"):
