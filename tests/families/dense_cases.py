@@ -126,7 +126,11 @@ _GLM_CASES = [
     FamilyCase("glm", "glm", {"head_dim": 16}, CHATGLM),
     FamilyCase("glm4", "glm4", {"head_dim": 16}, GLM4),
     FamilyCase("glm4 no biases", "glm4", {"head_dim": 24, "attention_bias": False}, GLM4),
-    FamilyCase("glm4 yarn", "glm4", {"head_dim": 16, "rope_parameters": YARN}),
+    FamilyCase(
+        "glm4 yarn",
+        "glm4",
+        {"head_dim": 16, "rope_parameters": {**YARN, "partial_rotary_factor": 0.5}},
+    ),
 ]
 _EXAONE_CASES = [
     FamilyCase(
