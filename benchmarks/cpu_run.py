@@ -28,7 +28,9 @@ def measure(
     started = time.perf_counter()
     with Checkpoint.open(Path(path)) as checkpoint:
         spec = create_spec(checkpoint.config)
-        executor = CpuExecutor(checkpoint, spec, context_len, num_threads=num_threads)
+        executor = CpuExecutor(
+            checkpoint, spec, context_len, num_threads=num_threads, activations="int8"
+        )
     _run(executor, 0, np.ones(1, np.int32))
     load_s = time.perf_counter() - started
     rss_bytes = _rss_bytes()

@@ -15,24 +15,20 @@ import argparse
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
 from gguf.constants import GGMLQuantizationType
 
+from app.engine.bench import measure_read_bandwidth
 from app.engine.executors.cpu import default_num_threads
 from app.hub.starter import require_starter
 from benchmarks.measure import Figures, medians, own_home, print_json, run_json
 from benchmarks.random_gguf import write_random_gguf
-from kernels.cpu.native import Context
 
 _INTERPRETER = "DEEPINFER_LLAMA_CPP_PYTHON"
-_READ_BYTES = 768 << 20  # well beyond every cache
-_NUM_READS = 3
 _RANDOM = {"1B Q4_K": GGMLQuantizationType.Q4_K, "1B Q4_0": GGMLQuantizationType.Q4_0}
 _HIGHER_IS_BETTER = ("prefill_tok_s", "decode_tok_s", "decode_long_tok_s")
 _LOWER_IS_BETTER = ("load_s", "rss_bytes", "peak_rss_bytes")
@@ -49,19 +45,6 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             for name, path in _iter_ggufs(home, args.models)
         }
     return {"threads": args.threads, "models": models}
-
-
-def read_bandwidth(num_threads: int) -> float:
-    """Bytes per second of reading memory once over with these threads; the best of three."""
-    context = Context(num_threads)
-    data = np.ones(_READ_BYTES, np.uint8)
-    times = []
-    for _ in range(_NUM_READS):
-        started = time.perf_counter()
-        context.read(data)
-        times.append(time.perf_counter() - started)
-    context.close()
-    return _READ_BYTES / min(times)
 
 
 def _iter_ggufs(home: Path, wanted: list[str]) -> Iterator[tuple[str, Path]]:
@@ -82,7 +65,7 @@ def _measure_model(path: Path, interpreter: str, args: argparse.Namespace) -> di
     checkpoint_bytes = sum(file.stat().st_size for file in native.iterdir())
     ours, theirs, bandwidths = [], [], []
     for _ in range(args.runs):
-        bandwidths.append(read_bandwidth(args.threads))
+        bandwidths.append(measure_read_bandwidth(args.threads))
         ours.append(_run_ours(native, args))
         theirs.append(_run_llama_cpp(interpreter, path, args))
     return _summarise(ours, theirs, bandwidths, checkpoint_bytes)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from app.cli.models import resolve_model
 from app.cli.options import (
     Subparsers,
+    add_activations_option,
     add_command,
     add_device_option,
     add_model_argument,
@@ -18,7 +19,7 @@ from app.cli.output import print_json, print_pairs
 from app.cli.progress import ProgressBar
 from app.core.memory import peak_rss_bytes
 from app.core.units import format_bytes
-from app.engine.bench import measure_copy_bandwidth, measure_speed
+from app.engine.bench import measure_read_bandwidth, measure_speed
 from app.engine.loader import LoadedEngine, load_engine
 
 
@@ -34,6 +35,7 @@ class _Result:
     kv_bytes: int
     peak_memory_bytes: int
     bandwidth_fraction: float
+    precision: str
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -44,13 +46,20 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument("--gen", type=positive_int, default=128, metavar="N")
     parser.add_argument("--batch", type=positive_int, default=1, metavar="N")
     add_device_option(parser)
+    add_activations_option(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Measures and prints; raises AppError."""
     model_dir = resolve_model(args.model, args.device)
     length = args.prompt + args.gen
-    loaded = load_engine(model_dir, args.device, max_model_len=length, num_slots=args.batch)
+    loaded = load_engine(
+        model_dir,
+        args.device,
+        max_model_len=length,
+        num_slots=args.batch,
+        activations=args.activations,
+    )
     with closing(loaded):
         result = _measure(loaded, args)
     if args.json:
@@ -63,7 +72,7 @@ def _measure(loaded: LoadedEngine, args: argparse.Namespace) -> _Result:
     with ProgressBar("measuring") as bar:
         speed = measure_speed(loaded.executor, args.prompt, args.gen, bar.update)
     memory = loaded.executor.memory_use()
-    peak = peak_rss_bytes()  # before the copies below add theirs
+    peak = peak_rss_bytes()  # before the yardstick below adds its own
     bytes_per_s = memory.weights_bytes * speed.decode_tok_s / args.batch
     return _Result(
         device=loaded.model.device,
@@ -73,13 +82,14 @@ def _measure(loaded: LoadedEngine, args: argparse.Namespace) -> _Result:
         weights_bytes=memory.weights_bytes,
         kv_bytes=memory.kv_bytes,
         peak_memory_bytes=peak,
-        bandwidth_fraction=bytes_per_s / measure_copy_bandwidth(),
+        bandwidth_fraction=bytes_per_s / measure_read_bandwidth(),
+        precision=loaded.model.precision,
     )
 
 
 def _to_rows(result: _Result) -> list[tuple[str, str]]:
     return [
-        ("device", result.device),
+        ("device", f"{result.device}, {result.precision}"),
         ("load", f"{result.load_s:.2f} s"),
         ("prefill", f"{result.prefill_tok_s:.1f} tokens/s"),
         ("decode", f"{result.decode_tok_s:.1f} tokens/s"),

@@ -8,6 +8,7 @@ import sys
 from app.cli.models import resolve_model
 from app.cli.options import (
     Subparsers,
+    add_activations_option,
     add_command,
     add_device_option,
     add_model_argument,
@@ -41,6 +42,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument("--max-tokens", type=positive_int, metavar="N")
     parser.add_argument("--raw", action="store_true", help="send the prompt without chat template")
     add_device_option(parser)
+    add_activations_option(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -51,8 +53,8 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError("--raw sends the prompt as it is, so there is no place for --system.")
     model_dir = resolve_model(args.model, args.device)
     with EngineHost() as host:
-        model = host.load_and_wait(model_dir, args.device)
-        print_note(f"{model.name} on {model.device}: {model.device_note}")
+        model = host.load_and_wait(model_dir, args.device, activations=args.activations)
+        print_note(f"{model.name} on {model.device}, {model.precision}: {model.device_note}")
         if args.prompt is None:
             _converse(host, args)
         else:

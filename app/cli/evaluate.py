@@ -10,6 +10,7 @@ from pathlib import Path
 from app.cli.models import resolve_model
 from app.cli.options import (
     Subparsers,
+    add_activations_option,
     add_command,
     add_device_option,
     add_model_argument,
@@ -37,8 +38,13 @@ def add_parsers(subparsers: Subparsers) -> None:
         metavar="N",
         help="tokens in a window; windows do not overlap (default: %(default)s)",
     )
-    parser.add_argument("--against", metavar="MODEL2", help="the yardstick for KL and agreement")
+    parser.add_argument(
+        "--against",
+        metavar="MODEL2",
+        help="the yardstick for KL and agreement; it runs with fp32 activations",
+    )
     add_device_option(parser)
+    add_activations_option(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -47,14 +53,15 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError("--ctx must be at least 2: a window's first token is never predicted.")
     text = read_text(args.text)
     with ExitStack() as stack:
-        loaded = _load(stack, args.model, args)
-        yardstick = _load(stack, args.against, args) if args.against else None
+        loaded = _load(stack, args.model, args, args.activations)
+        yardstick = _load(stack, args.against, args, "fp32") if args.against else None
         result = _evaluate(loaded, yardstick, text, args.ctx)
     _print(result, loaded, args)
 
 
-def _load(stack: ExitStack, model: str, args: argparse.Namespace) -> LoadedEngine:
-    loaded = load_engine(resolve_model(model, args.device), args.device, max_model_len=args.ctx)
+def _load(stack: ExitStack, model: str, args: argparse.Namespace, activations: str) -> LoadedEngine:
+    model_dir = resolve_model(model, args.device)
+    loaded = load_engine(model_dir, args.device, max_model_len=args.ctx, activations=activations)
     return stack.enter_context(closing(loaded))
 
 
@@ -74,6 +81,7 @@ def _print(result: Evaluation, loaded: LoadedEngine, args: argparse.Namespace) -
         "top1_agreement": result.top1_agreement,
         "ctx": args.ctx,
         "device": loaded.model.device,
+        "precision": loaded.model.precision,
     }
     if args.json:
         print_json(document)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from app.core.device import DEVICES
+from app.core.device import ACTIVATIONS, DEVICES
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], None]
@@ -41,6 +41,16 @@ def add_model_argument(parser: argparse.ArgumentParser) -> None:
 def add_device_option(parser: argparse.ArgumentParser) -> None:
     """--device."""
     parser.add_argument("--device", choices=DEVICES, default="auto", help="default: %(default)s")
+
+
+def add_activations_option(parser: argparse.ArgumentParser) -> None:
+    """--activations."""
+    parser.add_argument(
+        "--activations",
+        choices=ACTIVATIONS,
+        default=ACTIVATIONS[0],
+        help="what a CPU multiplies weights with: int8 is fast, fp32 exact (default: %(default)s)",
+    )
 
 
 def positive_int(text: str) -> int:

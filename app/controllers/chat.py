@@ -132,11 +132,16 @@ class ChatController(QObject):
         return self._link.pid
 
     def load_model(
-        self, model_dir: Path, *, device: str = "auto", max_model_len: int | None = None
+        self,
+        model_dir: Path,
+        *,
+        device: str = "auto",
+        max_model_len: int | None = None,
+        activations: str = "int8",
     ) -> None:
         """Loads a native checkpoint in place of the present model, starting the worker if need be;
         answered by `model_loaded` or `failed`."""
-        self._load(LoadModel(model_dir, device, max_model_len))
+        self._load(LoadModel(model_dir, device, max_model_len, activations))
 
     def unload_model(self) -> None:
         """Gives the model's memory back; no effect without a model."""

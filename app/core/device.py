@@ -11,6 +11,9 @@ from app.core.errors import UnsupportedError, UsageError
 from app.core.probe import has_nvidia_driver
 
 DEVICES = ("auto", "cuda", "cpu", "reference")
+# What the cpu executor multiplies quantized weights with: int8 with a step per 32 columns, about
+# 1.5 times as fast, or float32.
+ACTIVATIONS = ("int8", "fp32")
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ class LoadedModel:
     kv_bytes_per_token: int
     load_s: float
     has_chat_template: bool
+    precision: str = ""  # `W4A8`: bits of weights, and of what they are multiplied with
 
 
 @dataclass(frozen=True, slots=True)

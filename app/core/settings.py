@@ -10,7 +10,7 @@ from dataclasses import Field, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from app.core.device import DEVICES
+from app.core.device import ACTIVATIONS, DEVICES
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +42,9 @@ class Settings:
         "system", "Light, dark, or as the system has it.", choices=("system", "light", "dark")
     )
     device: str = _setting("auto", "Where models run.", choices=DEVICES)
+    activations: str = _setting(
+        "int8", "What a CPU multiplies weights with: int8 is fast, fp32 exact.", choices=ACTIVATIONS
+    )
     max_model_len: int = _setting(
         0, "Context in tokens; 0 lets the memory plan choose.", least=0, most=1 << 24
     )

@@ -1,15 +1,14 @@
 """How fast a loaded checkpoint is: prompt and decode tokens per second, without sampling and text.
 
 Decoding is bound by memory: each step reads every weight once. `bandwidth_fraction` is the rate
-at which weights were read over the rate at which this machine copies memory (measured here, all
-cores, read plus written bytes): 1.0 is a decoder that only waits for the memory bus.
+at which weights were read over the rate at which this machine reads memory (measured here, all
+cores): 1.0 is a decoder that only waits for the memory bus.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +20,12 @@ from app.engine.executors.base import (
     LogitsWanted,
     SequenceChunk,
 )
+from kernels.cpu.native import Context
 
 Progress = Callable[[int, int], None]
 
-_COPY_BYTES = 128 << 20  # well beyond every cache
-_COPY_REPEATS = 3
+_READ_BYTES = 768 << 20  # well beyond every cache
+_NUM_READS = 3
 _SEED = 0
 _NUM_WARM_UP_TOKENS = 8
 
@@ -57,21 +57,14 @@ def measure_speed(
     return Speed(slots * num_prompt / prefill_s, slots * num_generated / decode_s)
 
 
-def measure_copy_bandwidth() -> float:
-    """Bytes per second, read plus written, of copying memory on all cores; the best of three."""
-    num_threads = describe_machine().num_cores
-    source = np.ones(_COPY_BYTES, dtype=np.uint8)
-    target = np.ones_like(source)
-    pairs = list(
-        zip(np.array_split(source, num_threads), np.array_split(target, num_threads), strict=True)
-    )
-    with ThreadPoolExecutor(num_threads) as pool:
-        times = [_time(lambda: list(pool.map(_copy, pairs))) for _ in range(_COPY_REPEATS)]
-    return 2 * _COPY_BYTES / min(times)
-
-
-def _copy(pair: tuple[np.ndarray, np.ndarray]) -> None:
-    np.copyto(pair[1], pair[0])
+def measure_read_bandwidth(num_threads: int | None = None) -> float:
+    """Bytes per second of reading memory once, on all cores if not told otherwise; the best of
+    three."""
+    context = Context(num_threads or describe_machine().num_cores)
+    data = np.ones(_READ_BYTES, dtype=np.uint8)
+    times = [_time(lambda: context.read(data)) for _ in range(_NUM_READS)]
+    context.close()
+    return _READ_BYTES / min(times)
 
 
 def _time(action: Callable[[], object]) -> float:

@@ -65,21 +65,30 @@ class EngineHost:
         return self._state
 
     def load(
-        self, model_dir: Path, device: str = "auto", max_model_len: int | None = None
+        self,
+        model_dir: Path,
+        device: str = "auto",
+        max_model_len: int | None = None,
+        activations: str = "int8",
     ) -> Future[LoadedModel]:
         """Loads a native checkpoint in place of the present one, whose requests are cancelled.
 
         The future fails as `app.engine.loader.load_engine` raises.
         """
         future: Future[LoadedModel] = Future()
-        self._send(partial(self._load, future, model_dir, device, max_model_len))
+        load = partial(load_engine, model_dir, device, max_model_len, activations=activations)
+        self._send(partial(self._load, future, model_dir, load))
         return future
 
     def load_and_wait(
-        self, model_dir: Path, device: str = "auto", max_model_len: int | None = None
+        self,
+        model_dir: Path,
+        device: str = "auto",
+        max_model_len: int | None = None,
+        activations: str = "int8",
     ) -> LoadedModel:
         """`load`, waiting for its end; raises what made it fail."""
-        return self.load(model_dir, device, max_model_len).result()
+        return self.load(model_dir, device, max_model_len, activations).result()
 
     def submit(self, request: Request) -> RequestHandle:
         """Queues a request; whatever is wrong with it comes as RequestFailed."""
@@ -159,12 +168,12 @@ class EngineHost:
             self._publish(events)
 
     def _load(
-        self, future: Future[LoadedModel], model_dir: Path, device: str, max_model_len: int | None
+        self, future: Future[LoadedModel], model_dir: Path, load: Callable[[], LoadedEngine]
     ) -> None:
         self._drop_engine()
         self._set_state(EngineState.LOADING)
         try:
-            self._loaded = load_engine(model_dir, device, max_model_len)
+            self._loaded = load()
         except Exception as error:  # as in `_step`
             _logger.exception("Loading %s failed.", model_dir)
             self._fail(_describe(error))

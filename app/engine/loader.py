@@ -19,6 +19,7 @@ from app.engine.memory_plan import (
     available_memory_bytes,
     plan_memory,
 )
+from app.engine.precision import precision_label
 from app.engine.tokenizer import Tokenizer
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
@@ -42,10 +43,15 @@ class LoadedEngine:
 
 
 def load_engine(
-    model_dir: Path, device: str = "auto", max_model_len: int | None = None, num_slots: int = 1
+    model_dir: Path,
+    device: str = "auto",
+    max_model_len: int | None = None,
+    num_slots: int = 1,
+    activations: str = "int8",
 ) -> LoadedEngine:
     """Opens, plans, loads. `max_model_len` None: as much of the model's own context as fits.
 
+    `activations` is one of `app.core.device.ACTIVATIONS`; the reference executor's are float32.
     Raises CheckpointError for a damaged folder, UnsupportedError for a model or device that is
     refused, ResourceError when it does not fit, UsageError for a context it cannot have, and
     MissingExtraError for a device whose package is not installed. Nothing stays open then.
@@ -59,7 +65,9 @@ def load_engine(
         tokenizer = Tokenizer.from_dir(model_dir)
         has_chat_template = tokenizer.chat_template is not None
         plan = _plan(choice.device, checkpoint, spec, max_model_len, num_slots)
-        executor = create_executor(choice.device, checkpoint, spec, plan.max_model_len, num_slots)
+        executor = create_executor(
+            choice.device, checkpoint, spec, plan.max_model_len, num_slots, activations
+        )
     except BaseException:
         checkpoint.close()
         raise
@@ -74,6 +82,7 @@ def load_engine(
         kv_bytes_per_token=plan.kv_bytes_per_token,
         load_s=time.monotonic() - started_s,
         has_chat_template=has_chat_template,
+        precision=precision_label(checkpoint.manifest, executor.activations),
     )
     return LoadedEngine(Engine(executor, tokenizer), executor, tokenizer, checkpoint, model)
 

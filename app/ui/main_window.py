@@ -81,7 +81,10 @@ class MainWindow(QMainWindow):
         values = self._settings.update(last_model=str(model_dir))
         max_model_len = values.max_model_len or None
         self._controllers.chat.load_model(
-            model_dir, device=values.device, max_model_len=max_model_len
+            model_dir,
+            device=values.device,
+            max_model_len=max_model_len,
+            activations=values.activations,
         )
 
     def show_message(self, key: str, text: str, tone: BannerTone, detail: str = "") -> None:

@@ -25,6 +25,7 @@ class LoadModel(Command):
     model_dir: Path
     device: str = "auto"
     max_model_len: int | None = None
+    activations: str = "int8"
 
 
 @dataclass(frozen=True, slots=True)

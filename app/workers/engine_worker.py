@@ -17,7 +17,9 @@ class EngineService:
         """Queues the command for the engine thread."""
         match command:
             case LoadModel():
-                self._host.load(command.model_dir, command.device, command.max_model_len)
+                self._host.load(
+                    command.model_dir, command.device, command.max_model_len, command.activations
+                )
             case UnloadModel():
                 self._host.unload()
             case SubmitRequest():

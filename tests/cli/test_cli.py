@@ -13,6 +13,10 @@ import pytest
 from app.cli.main import main
 from app.core.paths import library_dir, resources_dir
 
+# Int8 activations against float32 ones.
+INT8_PERPLEXITY_CHANGE = 0.005
+INT8_TOP1_AGREEMENT = 0.9
+
 
 @pytest.fixture
 def home_with_starter(deepinfer_home: Path, starter_checkpoint: Path) -> Path:
@@ -234,13 +238,21 @@ def test_eval_measures_perplexity_and_distance(
     path = tmp_path / "text.txt"
     path.write_text(text, encoding="utf-8")
     command = ["eval", "starter-model", "--text", str(path), "--ctx", "128", "--device", "cpu"]
-    code, document = run_json(*command, "--against", "starter-model")
+    command += ["--against", "starter-model"]
+    code, document = run_json(*command, "--activations", "fp32")
     assert code == 0
+    assert document["precision"].endswith("A32")
     # Neither a broken model (tens of thousands) nor one that sees the answer (near 1).
     assert 5 < document["perplexity"] < 60
     assert document["tokens"] > 200
     assert math.isclose(document["kl_mean"], 0.0, abs_tol=1e-9)
     assert document["top1_agreement"] == 1.0
+    exact = document["perplexity"]
+    code, document = run_json(*command)
+    assert code == 0
+    assert document["precision"].endswith("A8")
+    assert abs(document["perplexity"] / exact - 1) < INT8_PERPLEXITY_CHANGE
+    assert INT8_TOP1_AGREEMENT < document["top1_agreement"] < 1.0
 
 
 def test_eval_refuses_a_file_that_is_no_text(
@@ -257,6 +269,7 @@ def test_bench_measures(run_json: Any, home_with_starter: Path) -> None:
     code, document = run_json(*command, "--device", "cpu")
     assert code == 0
     assert document["device"] == "cpu"
-    positive = [name for name in document if name != "device"]
+    assert document["precision"] == "W4A8"
+    positive = [name for name in document if name not in ("device", "precision")]
     assert {name for name in positive if not document[name] > 0} == set()
     assert document["bandwidth_fraction"] < 4

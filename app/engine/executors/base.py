@@ -56,6 +56,7 @@ class Executor(ABC):
 
     name: str
     kv_element_bytes: ClassVar[int] = 4  # of one number in the KV cache, for the memory plan
+    activations: str = "fp32"  # what quantized weights are multiplied with
 
     def __init__(
         self, checkpoint: Checkpoint, spec: ModelSpec, max_model_len: int, num_slots: int = 1

@@ -1,7 +1,8 @@
 """The executor for machines without a card: native SIMD kernels, one call a step.
 
-Weights stay quantized. Activations are float32, or int8 with one step per 32 columns on request:
-about 1.5 times as fast, but a reply may then differ from the reference's. The KV cache is float16
+Weights stay quantized. Quantized ones are multiplied with float32 activations, or with int8 ones of
+one step per 32 columns: about 1.5 times as fast, but a reply may then differ from the reference's.
+The KV cache is float16
 (float32 on request, for comparisons) in pages of 256 positions, allocated when a sequence first
 reaches them and kept until `close`.
 """
@@ -26,7 +27,6 @@ from kernels.cpu.loader import NativeError
 from kernels.cpu.native import Context, NativeModel
 
 KVDtype = Literal["fp16", "fp32"]
-Activations = Literal["fp32", "int8"]
 
 
 class CpuExecutor(Executor):
@@ -47,7 +47,7 @@ class CpuExecutor(Executor):
         num_slots: int = 1,
         num_threads: int | None = None,
         kv_dtype: KVDtype = "fp16",
-        activations: Activations = "fp32",
+        activations: str = "fp32",
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots)
         check_runnable(spec)

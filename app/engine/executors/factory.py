@@ -23,10 +23,22 @@ def executor_class(device: str) -> type[Executor]:
 
 
 def create_executor(
-    device: str, checkpoint: Checkpoint, spec: ModelSpec, max_model_len: int, num_slots: int = 1
+    device: str,
+    checkpoint: Checkpoint,
+    spec: ModelSpec,
+    max_model_len: int,
+    num_slots: int = 1,
+    activations: str = "int8",
 ) -> Executor:
-    """The executor of `device` with the checkpoint's weights; raises as `executor_class` does."""
-    return executor_class(device)(checkpoint, spec, max_model_len, num_slots)
+    """The executor of `device` with the checkpoint's weights; raises as `executor_class` does.
+
+    `activations` (`int8` or `fp32`) are those of the cpu executor; the reference has float32.
+    """
+    if choose_device(device).device == "reference":
+        return _reference_class()(checkpoint, spec, max_model_len, num_slots)
+    from app.engine.executors.cpu import CpuExecutor
+
+    return CpuExecutor(checkpoint, spec, max_model_len, num_slots, activations=activations)
 
 
 def _reference_class() -> type[Executor]:

@@ -47,7 +47,7 @@ class ChatTopBar(QFrame):
         if model is None:
             return
         self._architecture.setText(model.architecture)
-        self._device.setText(model.device.upper())
+        self._device.setText(f"{model.device.upper()} {model.precision}".rstrip())
         self._device.setToolTip(model.device_note)
         context = self.tr("{n} tokens of context")
         self._context.setText(context.format(n=format_count(model.max_model_len)))
