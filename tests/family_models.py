@@ -60,17 +60,23 @@ class GgufLayout:
     extra: Callable[[Config], Tensors] = nothing
 
 
+def as_saved(folder: Path) -> None:
+    """transformers writes what the family publishes."""
+
+
 @dataclass(frozen=True, eq=False)
 class FamilyCase:
     """One tiny model: `changes` are to the configuration of tests.tiny_models.BASE.
 
     `cpu_refusal` is a pattern of the cpu executor's refusal while its kernels lack a feature.
+    `publish` makes of the folder that transformers wrote one as the family's authors write it.
     """
 
     name: str
     model_type: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     gguf: GgufLayout | None = None
+    publish: Callable[[Path], None] = as_saved
     cpu_refusal: str = ""
 
     def __str__(self) -> str:
@@ -96,6 +102,7 @@ def expected_logits(case: FamilyCase) -> npt.NDArray[np.float32]:
 def write_folder(case: FamilyCase, directory: Path) -> Path:
     """What `save_pretrained` writes, and a tokenizer."""
     tiny_model(case).save_pretrained(directory)
+    case.publish(directory)
     for name, content in tokenizer_files().items():
         (directory / name).write_text(content, encoding="utf-8")
     return directory
