@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -76,6 +77,7 @@ def _group_layout(
     return layout
 
 
+@cache
 def stored_bytes(quant: QuantScheme, shape: tuple[int, int]) -> int:
     """Bytes of a quantized linear's required arrays."""
     arrays = linear_layout(quant, shape).values()

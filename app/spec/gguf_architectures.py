@@ -17,6 +17,7 @@ from app.spec.gguf_architecture import (
 )
 from app.spec.gguf_dense import DENSE_ARCHITECTURES
 from app.spec.gguf_metadata import GgufMetadata
+from app.spec.gguf_moe import MOE_ARCHITECTURES, read_mixtral
 
 
 def _read_llama(
@@ -24,6 +25,8 @@ def _read_llama(
 ) -> Mapping[str, Any]:
     """Mistral v0.1 shares the architecture; its window is what tells it apart."""
     window = reader.integer("attention.sliding_window", 0)
+    if reader.integer("expert_count", 0):
+        return read_mixtral(reader) | {"sliding_window": window or None}
     if window:
         return {
             "architectures": ["MistralForCausalLM"],
@@ -38,9 +41,14 @@ def _read_llama(
 
 ARCHITECTURES = {
     "llama": GgufArchitecture(
-        "LlamaForCausalLM", "llama", read_more=_read_llama, neighbour_pairs=True
+        "LlamaForCausalLM",
+        "llama",
+        read_more=_read_llama,
+        neighbour_pairs=True,
+        has_experts=True,
     ),
     "qwen2": GgufArchitecture("Qwen2ForCausalLM", "qwen2"),
     "qwen3": GgufArchitecture("Qwen3ForCausalLM", "qwen3"),
     **DENSE_ARCHITECTURES,
+    **MOE_ARCHITECTURES,
 }

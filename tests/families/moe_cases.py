@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.family_models import FamilyCase
+import re
+from typing import Any
+
+import numpy as np
+
+from tests.family_models import Config, FamilyCase, GgufLayout, Tensors, stack_experts
 
 MIXTRAL = {"num_local_experts": 4, "num_experts_per_tok": 2}
 QWEN = {"num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 32}
@@ -24,10 +29,78 @@ GPT_OSS = {
     },
 }
 
+
+def _experts(config: Config) -> dict[str, Any]:
+    """What llama.cpp's converter writes for every family with experts."""
+    return {
+        "expert_count": config.get("num_local_experts") or config["num_experts"],
+        "expert_used_count": config["num_experts_per_tok"],
+        "expert_feed_forward_length": config.get("moe_intermediate_size"),
+    }
+
+
+def _mixtral(config: Config) -> dict[str, Any]:
+    return _experts(config) | {"attention.sliding_window": config["sliding_window"]}
+
+
+def _qwen2_moe(config: Config) -> dict[str, Any]:
+    size = config["shared_expert_intermediate_size"]
+    return _experts(config) | {"expert_shared_feed_forward_length": size}
+
+
+def _gpt_oss(config: Config) -> dict[str, Any]:
+    rope = config["rope_parameters"]
+    return _experts(config) | {
+        "expert_feed_forward_length": config["intermediate_size"],
+        "attention.sliding_window": config["sliding_window"],
+        "rope.scaling.type": "yarn",
+        "rope.scaling.factor": rope["factor"],
+        "rope.scaling.original_context_length": rope["original_max_position_embeddings"],
+    }
+
+
+def _stack_mixtral(config: Config, tensors: Tensors) -> Tensors:
+    parts = {name: f"block_sparse_moe.experts.{name}" for name in ("w1", "w2", "w3")}
+    return stack_experts(tensors, "block_sparse_moe.experts", parts)
+
+
+def _stack_qwen(config: Config, tensors: Tensors) -> Tensors:
+    """A gate of one row is stored as a vector."""
+    parts = {name: f"mlp.experts.{name}" for name in ("gate_proj", "up_proj", "down_proj")}
+    stacked = stack_experts(tensors, "mlp.experts", parts)
+    return {n: t[0] if "shared_expert_gate" in n else t for n, t in stacked.items()}
+
+
+def _split_gpt_oss(config: Config, tensors: Tensors) -> Tensors:
+    """gate and up take turns in the folder's last axis, and stand apart in the file."""
+    found: Tensors = {}
+    for name, values in tensors.items():
+        experts = re.fullmatch(r"(.+experts)\.(gate_up|down)_proj(_bias)?", name)
+        if experts is None:
+            found[f"{name}.weight" if name.endswith("sinks") else name] = values
+            continue
+        stem, part, array = experts[1], experts[2], "bias" if experts[3] else "weight"
+        rows = values if experts[3] else values.swapaxes(1, 2)
+        pieces = {"down": rows} if part == "down" else {"gate": rows[:, ::2], "up": rows[:, 1::2]}
+        for piece, array_of in pieces.items():
+            found[f"{stem}.{piece}_proj.{array}"] = np.ascontiguousarray(array_of)
+    return found
+
+
+_MIXTRAL_GGUF = GgufLayout("llama", _mixtral, permuted=True, transform=_stack_mixtral)
+_QWEN2_GGUF = GgufLayout("qwen2moe", _qwen2_moe, transform=_stack_qwen)
+_QWEN3_GGUF = GgufLayout("qwen3moe", _experts, transform=_stack_qwen)
+_GPT_OSS_GGUF = GgufLayout("gpt-oss", _gpt_oss, transform=_split_gpt_oss)
+
 CASES = [
-    FamilyCase("mixtral", "mixtral", MIXTRAL),
-    FamilyCase("mixtral window", "mixtral", {**MIXTRAL, "sliding_window": 9, "head_dim": 16}),
-    FamilyCase("qwen2 moe", "qwen2_moe", QWEN2),
+    FamilyCase("mixtral", "mixtral", MIXTRAL, _MIXTRAL_GGUF),
+    FamilyCase(
+        "mixtral window",
+        "mixtral",
+        {**MIXTRAL, "sliding_window": 9, "head_dim": 16},
+        _MIXTRAL_GGUF,
+    ),
+    FamilyCase("qwen2 moe", "qwen2_moe", QWEN2, _QWEN2_GGUF),
     FamilyCase(
         "qwen2 moe some layers",
         "qwen2_moe",
@@ -41,11 +114,16 @@ CASES = [
             "sliding_window": 9,
         },
     ),
-    FamilyCase("qwen3 moe", "qwen3_moe", {**QWEN, "norm_topk_prob": True, "head_dim": 16}),
+    FamilyCase(
+        "qwen3 moe",
+        "qwen3_moe",
+        {**QWEN, "norm_topk_prob": True, "head_dim": 16},
+        _QWEN3_GGUF,
+    ),
     FamilyCase(
         "qwen3 moe one dense layer",
         "qwen3_moe",
         {**QWEN, "mlp_only_layers": [1], "use_sliding_window": True, "sliding_window": 9},
     ),
-    FamilyCase("gpt oss", "gpt_oss", GPT_OSS),
+    FamilyCase("gpt oss", "gpt_oss", GPT_OSS, _GPT_OSS_GGUF),
 ]

@@ -90,8 +90,9 @@ def test_a_folder_says_what_transformers_says(conversions: Conversions, size: in
 def test_int8_is_close(conversions: Conversions) -> None:
     got, want = reference_logits(conversions.int8), expected_logits(conversions.case)
     assert np.isfinite(got).all()
-    # Experts that are nearly as good as the chosen ones take their places.
-    assert np.linalg.norm(got - want) < 0.2 * np.linalg.norm(want)
+    errors = np.linalg.norm(got - want, axis=1) / np.linalg.norm(want, axis=1)
+    # Experts that are nearly as good as the chosen ones take their places, at some positions.
+    assert np.median(errors) < 0.1
 
 
 @WITH_GGUF

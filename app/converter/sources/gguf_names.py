@@ -158,6 +158,10 @@ class _Claimer:
     def _find_stack(self, canonical: str, num_rows: int) -> _Holder:
         assert self._spec.moe is not None
         _, index, _, _, expert, short = canonical.split(".")
+        # Files of early 2024 keep Mixtral's experts apart.
+        own = f"blk.{index}.{_LAYER_NAMES[f'mlp.{short}']}.{expert}"
+        if f"{own}.weight" in self._claims:
+            return _Holder(own, (num_rows,), 0, num_rows)
         leading = (self._spec.moe.num_experts, num_rows)
         start = int(expert) * num_rows
         return _Holder(f"blk.{index}.{_STACKED_NAMES[short]}", leading, start, start + num_rows)
