@@ -26,6 +26,12 @@ _LLAMA3 = {
 ROPE_FREQS = "rope_freqs.weight"
 LONG_FACTORS, SHORT_FACTORS = "rope_factors_long.weight", "rope_factors_short.weight"
 ROPE_TABLES = (ROPE_FREQS, LONG_FACTORS, SHORT_FACTORS)
+# The converter's own words for Hugging Face's (conversion/base.py).
+_YARN_KEYS = {
+    "yarn_beta_fast": "beta_fast",
+    "yarn_beta_slow": "beta_slow",
+    "yarn_attn_factor": "attention_factor",
+}
 _DEFAULT_THETA = 10000.0
 _TABLE_TOLERANCE = 1e-6
 
@@ -122,10 +128,9 @@ def _scaling(reader: GgufMetadata) -> dict[str, Any]:
     factor = reader.number("rope.scaling.factor", None)
     original = reader.integer("rope.scaling.original_context_length", None)
     legacy = reader.number("rope.scale_linear", None)
-    yarn = {
-        name: reader.number(f"rope.scaling.{name}", None)
-        for name in ("yarn_beta_fast", "yarn_beta_slow")
-    }
+    yarn = {name: reader.number(f"rope.scaling.{key}", None) for key, name in _YARN_KEYS.items()}
+    if reader.number("rope.scaling.yarn_ext_factor", 1.0) != 1:
+        raise reader.refuse("rope.scaling.yarn_ext_factor", "only 1 is supported")
     if kind == "none" and legacy not in (None, 1.0):
         kind, factor = "linear", legacy
     match kind:
@@ -149,7 +154,5 @@ def _required(reader: GgufMetadata, factor: float | None) -> float:
 
 
 def _yarn_fields(yarn: dict[str, float | None], original: int | None) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        key.removeprefix("yarn_"): value for key, value in yarn.items() if value is not None
-    }
+    fields: dict[str, Any] = {name: value for name, value in yarn.items() if value is not None}
     return fields | ({} if original is None else {"original_max_position_embeddings": original})

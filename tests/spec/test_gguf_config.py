@@ -148,6 +148,7 @@ def test_linear_and_yarn_scaling() -> None:
     )
     rope = create_spec(yarn).rope
     assert (rope.rope_type, rope.factor) == (RopeType.YARN, 4.0)
+    assert rope.cos_sin_factor == pytest.approx(0.1 * math.log(4) + 1)
     assert rope.original_max_position_embeddings == 128
 
 
