@@ -150,11 +150,11 @@ class Decoder:
 class Native:
     """The library's model of a `Decoder`."""
 
-    def __init__(self, decoder: Decoder, instruction_set: str, kv_half: bool = False) -> None:
+    def __init__(self, decoder: Decoder, instruction_set: str, kv_type: int = 0) -> None:
         self.context = Context(2, instruction_set)
         self._decoder, w = decoder, decoder.weights
         self.linears = {name: self._linear(name) for name, array in w.items() if array.ndim == 2}
-        config = self._config(kv_half)
+        config = self._config(kv_type)
         self.model = NativeModel(
             self.context,
             config,
@@ -171,7 +171,7 @@ class Native:
         planned = PlannedLinear(Linear(w[name].shape, weight=w[name], bias=bias))
         return NativeLinear(self.context, planned.source)
 
-    def _config(self, kv_half: bool) -> Config:
+    def _config(self, kv_type: int) -> Config:
         d = self._decoder
         self._ropes = (Rope * 2)(
             Rope(2, 1.0, pointer(d.inv_freq)),  # another one, which is not the layer's
@@ -187,7 +187,7 @@ class Native:
             vocab_size=VOCAB,
             max_model_len=700,
             num_slots=2,
-            kv_half=kv_half,
+            kv_type=kv_type,
             layer_norm=d.layer_norm,
             qk_norm_projection=d.qk_norm == "projection",
             hidden_act=ACTS[d.act],

@@ -36,10 +36,10 @@ def exercise_linears(instruction_set: str) -> None:
 
 
 def exercise_models(instruction_set: str) -> None:
-    """Prefill over a page's border, then decode, with both caches."""
+    """Prefill over a page's border, then decode, with every cache."""
     for decoder in VARIANTS.values():
-        for kv_half in (False, True):
-            native = Native(decoder, instruction_set, kv_half)
+        for kv_type in range(3):
+            native = Native(decoder, instruction_set, kv_type)
             native.run(TOKENS[:250])
             for position in range(250, 260):
                 native.run(TOKENS[position : position + 1], start=position, slot=0)

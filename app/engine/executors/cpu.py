@@ -2,15 +2,14 @@
 
 Weights stay quantized. Quantized ones are multiplied with float32 activations, or with int8 ones of
 one step per 32 columns: about 1.5 times as fast, but a reply may then differ from the reference's.
-The KV cache is float16
-(float32 on request, for comparisons) in pages of 256 positions, allocated when a sequence first
-reaches them and kept until `close`.
+The KV cache is float16 (int8 or float32 on request) in pages of 256 positions, allocated when a
+sequence first reaches them and kept until `close`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +20,11 @@ from app.core.errors import EngineError, MissingExtraError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
 from app.engine.executors.cpu_plan import RopePlan, check_runnable, native_config
 from app.engine.executors.cpu_weights import NativeWeights
+from app.engine.kv_dtype import KVDtype
 from app.spec.model_spec import ModelSpec
 from kernels.cpu.build import BuildError
 from kernels.cpu.loader import NativeError
 from kernels.cpu.native import Context, NativeModel
-
-KVDtype = Literal["fp16", "fp32"]
 
 
 class CpuExecutor(Executor):
@@ -118,7 +116,7 @@ class CpuExecutor(Executor):
             self.max_model_len,
             self.num_slots,
             ropes,
-            kv_half=self.kv_dtype == "fp16",
+            kv_dtype=self.kv_dtype,
             int8_activations=self.activations == "int8",
         )
         norm = weights.norm(checkpoint, "norm")

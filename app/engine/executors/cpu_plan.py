@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import UnsupportedError
+from app.engine.kv_dtype import KVDtype
 from app.spec.model_spec import ModelSpec, NormType, QKNorm
 from app.spec.moe_spec import ExpertAct, GroupScoring, MoeSpec, RouterScoring
 from app.spec.rope import RopeSpec
@@ -17,6 +18,7 @@ from kernels.cpu.structures import Config, Moe, Rope
 
 # The numbers of api.h.
 _ACTIVATIONS = {"silu": 0, "gelu": 1, "gelu_pytorch_tanh": 2}
+_KV_TYPES: dict[KVDtype, int] = {"fp32": 0, "fp16": 1, "int8": 2}
 _SCORINGS = {RouterScoring.SOFTMAX: 0, RouterScoring.SOFTMAX_TOPK: 1, RouterScoring.SIGMOID: 2}
 _GROUP_SCORINGS = {GroupScoring.MAX: 0, GroupScoring.TOP2_SUM: 1}
 MAX_HEAD_DIM = 512
@@ -85,7 +87,7 @@ def native_config(
     num_slots: int,
     ropes: RopePlan,
     *,
-    kv_half: bool,
+    kv_dtype: KVDtype,
     int8_activations: bool,
 ) -> Config:
     """The `Config` of a spec; the caller keeps `ropes` alive until the model is made."""
@@ -100,7 +102,7 @@ def native_config(
         vocab_size=spec.vocab_size,
         max_model_len=max_model_len,
         num_slots=num_slots,
-        kv_half=kv_half,
+        kv_type=_KV_TYPES[kv_dtype],
         int8_activations=int8_activations,
         layer_norm=spec.norm_type is NormType.LAYER_NORM,
         qk_norm_projection=spec.qk_norm is QKNorm.PROJECTION,

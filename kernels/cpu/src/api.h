@@ -62,7 +62,7 @@ typedef struct di_moe {
 typedef struct di_config {
     int32_t hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim, vocab_size;
     int32_t max_model_len, num_slots;
-    int32_t kv_half;          /* 1: fp16 cache, 0: fp32 */
+    int32_t kv_type;          /* of the cache: 0 fp32, 1 fp16, 2 int8 with one fp16 scale per position and kv head */
     int32_t int8_activations; /* 1: quantized linears read int8 activations, one step per 32 columns; 0: float32 */
     int32_t layer_norm;       /* norms of the residual stream: 0 RMSNorm, 1 LayerNorm; q/k norms are RMSNorm always */
     int32_t qk_norm_projection;     /* q/k norms are 0 over each head, 1 over the whole projection */

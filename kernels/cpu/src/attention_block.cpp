@@ -1,6 +1,5 @@
 #include "attention_block.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace di {
@@ -8,19 +7,19 @@ namespace di {
 AttentionBlock::AttentionBlock(Runner& runner, const di_config& config, bool has_output_gate)
     : runner_(runner),
       config_(config),
-      cache_(config.num_layers, config.num_kv_heads, config.head_dim, config.num_slots, config.kv_half != 0),
+      cache_(config.num_layers, config.num_kv_heads, config.head_dim, config.num_slots, static_cast<KVType>(config.kv_type)),
+      attention_(runner, cache_, config.num_heads, config.num_kv_heads, config.head_dim),
       q_(config.num_heads * config.head_dim),
       k_(config.num_kv_heads * config.head_dim),
       v_(config.num_kv_heads * config.head_dim),
       attended_(config.num_heads * config.head_dim),
       output_gate_(has_output_gate ? config.num_heads * config.head_dim : 0),
-      units_per_kv_head_((config.num_heads / config.num_kv_heads + kMaxGroupHeads - 1) / kMaxGroupHeads),
-      num_units_(config.num_kv_heads * units_per_kv_head_) {
+      scales_(kMaxStepRows) {
     for (int32_t i = 0; i < config.num_ropes; ++i) rotations_.emplace_back(config.ropes[i]);
 }
 
 size_t AttentionBlock::workspace_bytes() const {
-    size_t bytes = partials_.size() * sizeof(float);
+    size_t bytes = attention_.num_bytes();
     for (const Rotation& rotation : rotations_) bytes += rotation.num_bytes();
     for (const Activations* a : {&q_, &k_, &v_, &attended_, &output_gate_}) bytes += a->num_bytes();
     return bytes;
@@ -28,6 +27,7 @@ size_t AttentionBlock::workspace_bytes() const {
 
 void AttentionBlock::set_positions(const Batch& batch) {
     for (Rotation& rotation : rotations_) rotation.set_positions(batch.positions, batch.rows);
+    for (int32_t r = 0; r < batch.rows; ++r) scales_[static_cast<size_t>(r)] = score_scale(batch.positions[r]);
 }
 
 void AttentionBlock::run(const Batch& batch, const Layer& layer, int32_t index, const Activations& source,
@@ -85,61 +85,17 @@ float AttentionBlock::score_scale(int32_t position) const {
     return config_.attention_multiplier * (1.0f + config_.query_scaling_beta * std::log(1.0f + turns));
 }
 
-// Query heads go in units of up to kMaxGroupHeads that share a kv head.
-AttentionTask AttentionBlock::task_of(const Batch& batch, const Layer& layer, int32_t index, int32_t row, int32_t unit) const {
-    const int32_t group = config_.num_heads / config_.num_kv_heads, kv_head = unit / units_per_kv_head_;
-    const int32_t first_head = unit % units_per_kv_head_ * kMaxGroupHeads;
-    const int32_t position = batch.positions[row], window = layer.sliding_window;
-    AttentionTask task;
-    task.q = q_.row(row) + (kv_head * group + first_head) * config_.head_dim;
-    task.pages = cache_.pages(batch.slots[row], index, kv_head);
-    task.num_heads = std::min(kMaxGroupHeads, group - first_head);
-    task.first = window > 0 ? std::max(0, position - window + 1) : 0;
-    task.last = position + 1;
-    task.head_dim = config_.head_dim;
-    task.value_stride = cache_.value_stride();
-    task.scale = score_scale(position);
-    task.softcap = config_.attn_logit_softcapping;
-    task.sinks = layer.sinks.empty() ? nullptr : layer.sinks.data() + kv_head * group + first_head;
-    task.half = cache_.half();
-    return task;
-}
-
 void AttentionBlock::attend(const Batch& batch, const Layer& layer, int32_t index) {
-    if (batch.rows == 1) return attend_one(batch, layer, index);
-    runner_.pool.parallel_for(batch.rows * num_units_, [&](int32_t n) {
-        const Core& core = runner_.core;
-        const int32_t row = n / num_units_;
-        const AttentionTask task = task_of(batch, layer, index, row, n % num_units_);
-        alignas(64) float partials[2][kMaxGroupHeads * partial_stride(kMaxHeadDim)];
-        const int32_t first = task.first / kPageTokens;
-        core.attend_page(task, first, partials[0]);
-        for (int32_t page = first + 1; page * kPageTokens < task.last; ++page) {
-            core.attend_page(task, page, partials[1]);
-            core.merge_page(task, partials[1], partials[0]);
-        }
-        core.finish_attention(task, partials[0], attended_.row(row) + (task.q - q_.row(row)));
-    });
-}
-
-// One token has too few heads to occupy all threads: its pages are shared out, too.
-void AttentionBlock::attend_one(const Batch& batch, const Layer& layer, int32_t index) {
-    const Core& core = runner_.core;
-    const AttentionTask any = task_of(batch, layer, index, 0, 0);
-    const int32_t first = any.first / kPageTokens, num_pages = (any.last - 1) / kPageTokens + 1 - first;
-    const size_t stride = static_cast<size_t>(kMaxGroupHeads) * partial_stride(any.value_stride);
-    const size_t needed = static_cast<size_t>(num_units_) * num_pages * stride;
-    if (partials_.size() < needed) partials_.resize(needed);
-    const auto partials = [&](int32_t unit, int32_t page) { return &partials_[(static_cast<size_t>(unit) * num_pages + page) * stride]; };
-    runner_.pool.parallel_for(num_units_ * num_pages, [&](int32_t n) {
-        const int32_t unit = n / num_pages, page = n % num_pages;
-        core.attend_page(task_of(batch, layer, index, 0, unit), first + page, partials(unit, page));
-    });
-    for (int32_t unit = 0; unit < num_units_; ++unit) {
-        const AttentionTask task = task_of(batch, layer, index, 0, unit);
-        for (int32_t page = 1; page < num_pages; ++page) core.merge_page(task, partials(unit, page), partials(unit, 0));
-        core.finish_attention(task, partials(unit, 0), attended_.row(0) + (task.q - q_.row(0)));
-    }
+    AttentionStep step;
+    step.rows = batch.rows;
+    step.layer = index;
+    step.slots = batch.slots;
+    step.positions = batch.positions;
+    step.scales = scales_.data();
+    step.softcap = config_.attn_logit_softcapping;
+    step.sinks = layer.sinks.empty() ? nullptr : layer.sinks.data();
+    step.sliding_window = layer.sliding_window;
+    attention_.run(step, q_, attended_);
 }
 
 }  // namespace di

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "attention.h"
 #include "kv_cache.h"
 #include "layer.h"
 #include "rotation.h"
@@ -35,17 +36,15 @@ class AttentionBlock {
     void rotate_and_store(const Batch& batch, const Layer& layer, int32_t index, int32_t row);
     void prepare_heads(float* heads, int32_t count, const std::vector<float>& norm, int32_t rope, int32_t row) const;
     float score_scale(int32_t position) const;
-    AttentionTask task_of(const Batch& batch, const Layer& layer, int32_t index, int32_t row, int32_t unit) const;
     void attend(const Batch& batch, const Layer& layer, int32_t index);
-    void attend_one(const Batch& batch, const Layer& layer, int32_t index);
 
     Runner& runner_;
     di_config config_;
     std::vector<Rotation> rotations_;
     KVCache cache_;
+    Attention attention_;
     Activations q_, k_, v_, attended_, output_gate_;
-    int32_t units_per_kv_head_, num_units_;
-    std::vector<float> partials_;  // of one token: [unit][page][kMaxGroupHeads][partial_stride]
+    std::vector<float> scales_;  // of the scores, [row]
 };
 
 }  // namespace di

@@ -44,33 +44,45 @@ struct Product {
     const float* add;  // [rows][y_stride] or null; may be y
 };
 
-// Keys of 16 positions lie side by side ([position / 16][head_dim][16]), values as [position][value_stride].
-struct KVPage {
-    const void* keys;
-    const void* values;
-};
-
-// Query heads of one token that share a kv head.
-struct AttentionTask {
-    const float* q;           // [num_heads][head_dim]
-    const KVPage* pages;      // of the kv head, one per 256 positions
-    int32_t num_heads;        // 1 to kMaxGroupHeads
-    int32_t first, last;      // positions seen: first <= p < last
-    int32_t head_dim, value_stride;
-    float scale;
-    float softcap = 0.0f;     // scores become softcap * tanh(score / softcap); 0: they stay
-    const float* sinks = nullptr;  // [num_heads] or null: a logit that takes part in a head's softmax without a value
-    bool half;                // fp16 cache, otherwise fp32
-};
-
-enum class HiddenAct : int32_t { kSilu = 0, kGelu = 1, kGeluTanh = 2 };
+// How the KV cache stores a number. An int8 code is multiplied with the float16 scale of its position and head.
+enum class KVType : int32_t { kF32 = 0, kF16 = 1, kI8 = 2 };
 
 constexpr int kPageTokens = 256;
 constexpr int kMaxHeadDim = 512;
-constexpr int kMaxGroupHeads = 4;  // more would not fit into AVX2's registers
 
-// Floats that one head of a page's result takes.
+// One kv head at 256 positions. Keys of 16 positions lie side by side ([position / 16][head_dim][16]), values as
+// [position][value_stride]; scales, one per position, only in an int8 cache.
+struct KVPage {
+    const void *keys, *values;
+    const uint16_t *key_scales, *value_scales;
+};
+
+// Query heads that share a kv head, in rows (tokens) of one sequence.
+struct AttentionTask {
+    const float* q;            // of each row [num_heads][head_dim]
+    float* out;                // as q
+    int64_t stride;            // from row to row, of q and out
+    const int32_t* positions;  // [num_rows], ascending
+    const float* scales;       // [num_rows], of the scores
+    const KVPage* pages;
+    int32_t num_rows, num_heads;
+    int32_t head_dim, value_stride;
+    int32_t sliding_window;  // keys a query sees, itself included; 0: all
+    float softcap;           // scores become softcap * tanh(score / softcap); 0: they stay
+    const float* sinks;      // [num_heads] or null: a logit that takes part in a head's softmax without a value
+    KVType type;
+};
+
+// The first page that some row sees.
+static inline int32_t first_page(const AttentionTask& task) {
+    const int32_t first = task.positions[0] + 1 - task.sliding_window;
+    return task.sliding_window > 0 && first > 0 ? first / kPageTokens : 0;
+}
+
+// Floats that one query of a page's result takes.
 static constexpr int32_t partial_stride(int32_t value_stride) { return value_stride + 16; }
+
+enum class HiddenAct : int32_t { kSilu = 0, kGelu = 1, kGeluTanh = 2 };
 
 struct Core {
     const char* name;
@@ -89,11 +101,11 @@ struct Core {
     void (*scale)(float* x, float factor, int32_t n);
     void (*add_scaled)(float* y, const float* x, float factor, int32_t n);  // y += x * factor
     void (*softcap)(float* x, float cap, int32_t n);                        // x = cap * tanh(x / cap)
-    // Attention, page by page: partials [num_heads][partial_stride] of one page; a later page's merged into an earlier
-    // one's; and out [num_heads][head_dim] from those of all pages.
+    // Attention, page by page: partials [num_rows * num_heads][partial_stride] of one page; a later page's merged into
+    // those of the earlier ones; and `out` from those of all pages.
     void (*attend_page)(const AttentionTask& task, int32_t page, float* partials);
     void (*merge_page)(const AttentionTask& task, float* next, float* into);
-    void (*finish_attention)(const AttentionTask& task, float* partials, float* out);
+    void (*finish_attention)(const AttentionTask& task, float* partials);
 };
 
 const Core& core_portable();

@@ -1,17 +1,61 @@
 #include "kv_cache.h"
 
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
 #include "half.h"
 
 namespace di {
+namespace {
 
-KVCache::KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t num_slots, bool half)
+size_t element_bytes(KVType type) {
+    switch (type) {
+        case KVType::kF32: return 4;
+        case KVType::kF16: return 2;
+        case KVType::kI8: return 1;
+    }
+    throw std::invalid_argument("the type of the KV cache is unknown");
+}
+
+void store(float x, float* at) { *at = x; }
+void store(float x, uint16_t* at) { *at = float_to_half(x); }
+
+// values[i] goes to at[i * step].
+template <typename T>
+void scatter(const float* values, int32_t n, void* at, size_t step) {
+    for (int32_t i = 0; i < n; ++i) store(values[i], static_cast<T*>(at) + i * step);
+}
+
+// Codes values / scale, where the scale is max |value| / 127 as float16 rounds it: codes may reach just beyond 127.
+void scatter_codes(const float* values, int32_t n, void* at, size_t step, uint16_t* scale_at) {
+    float largest = 0.0f;
+    for (int32_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(values[i]));
+    *scale_at = float_to_half(largest / 127.0f);
+    const float scale = half_to_float(*scale_at), inverse = scale > 0.0f ? 1.0f / scale : 0.0f;
+    for (int32_t i = 0; i < n; ++i) {
+        const float code = std::min(127.0f, std::max(-127.0f, std::nearbyint(values[i] * inverse)));
+        static_cast<int8_t*>(at)[i * step] = static_cast<int8_t>(code);
+    }
+}
+
+}  // namespace
+
+KVCache::KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t num_slots, KVType type)
     : num_layers_(num_layers),
       num_kv_heads_(num_kv_heads),
       head_dim_(head_dim),
       value_stride_(round_up(head_dim, kTileRows)),
-      half_(half),
+      type_(type),
+      element_bytes_(element_bytes(type)),
+      scales_bytes_(type == KVType::kI8 ? kPageTokens * sizeof(uint16_t) : 0),
       slots_(static_cast<size_t>(num_slots)) {
     for (Slot& slot : slots_) slot.views.resize(static_cast<size_t>(num_layers) * num_kv_heads);
+}
+
+KVPage KVCache::page_at(const uint8_t* head) const {
+    const uint8_t *values = head + key_bytes(), *scales = values + value_bytes();
+    return {head, values, reinterpret_cast<const uint16_t*>(scales), reinterpret_cast<const uint16_t*>(scales + scales_bytes_)};
 }
 
 void KVCache::grow(int32_t slot_index, int32_t length) {
@@ -20,28 +64,29 @@ void KVCache::grow(int32_t slot_index, int32_t length) {
         slot.pages.push_back(page_array<uint8_t>(page_bytes()));
         const uint8_t* head = slot.pages.back().get();
         for (std::vector<KVPage>& view : slot.views) {
-            view.push_back({head, head + key_bytes()});
+            view.push_back(page_at(head));
             head += head_bytes();
         }
     }
 }
 
 void KVCache::write(int32_t slot, int32_t layer, int32_t head, int32_t position, const float* key, const float* value) {
-    uint8_t* page = slots_[slot].pages[position / kPageTokens].get();
-    uint8_t* base = page + (static_cast<size_t>(layer) * num_kv_heads_ + head) * head_bytes();
+    uint8_t* keys = slots_[slot].pages[position / kPageTokens].get();
+    keys += (static_cast<size_t>(layer) * num_kv_heads_ + head) * head_bytes();
+    uint8_t* values = keys + key_bytes();
+    uint16_t* scales = reinterpret_cast<uint16_t*>(values + value_bytes());
     const int32_t p = position % kPageTokens;
-    const size_t keys_at = static_cast<size_t>(p / kTileRows) * head_dim_ * kTileRows + p % kTileRows;
-    const size_t values_at = static_cast<size_t>(p) * value_stride_;
-    if (half_) {
-        uint16_t* keys = reinterpret_cast<uint16_t*>(base);
-        uint16_t* values = reinterpret_cast<uint16_t*>(base + key_bytes());
-        for (int32_t d = 0; d < head_dim_; ++d) keys[keys_at + static_cast<size_t>(d) * kTileRows] = float_to_half(key[d]);
-        for (int32_t d = 0; d < head_dim_; ++d) values[values_at + d] = float_to_half(value[d]);
-    } else {
-        float* keys = reinterpret_cast<float*>(base);
-        float* values = reinterpret_cast<float*>(base + key_bytes());
-        for (int32_t d = 0; d < head_dim_; ++d) keys[keys_at + static_cast<size_t>(d) * kTileRows] = key[d];
-        for (int32_t d = 0; d < head_dim_; ++d) values[values_at + d] = value[d];
+    const size_t in_block = static_cast<size_t>(p / kTileRows) * head_dim_ * kTileRows + p % kTileRows;
+    keys += in_block * element_bytes_;
+    values += static_cast<size_t>(p) * value_stride_ * element_bytes_;
+    switch (type_) {
+        case KVType::kF32: scatter<float>(key, head_dim_, keys, kTileRows); return scatter<float>(value, head_dim_, values, 1);
+        case KVType::kF16:
+            scatter<uint16_t>(key, head_dim_, keys, kTileRows);
+            return scatter<uint16_t>(value, head_dim_, values, 1);
+        case KVType::kI8:
+            scatter_codes(key, head_dim_, keys, kTileRows, scales + p);
+            return scatter_codes(value, head_dim_, values, 1, scales + kPageTokens + p);
     }
 }
 

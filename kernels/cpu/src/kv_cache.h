@@ -10,7 +10,7 @@ namespace di {
 
 class KVCache {
   public:
-    KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t num_slots, bool half);
+    KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t num_slots, KVType type);
 
     // Makes room for positions < length of a slot.
     void grow(int32_t slot, int32_t length);
@@ -20,23 +20,25 @@ class KVCache {
     const KVPage* pages(int32_t slot, int32_t layer, int32_t head) const {
         return slots_[slot].views[static_cast<size_t>(layer) * num_kv_heads_ + head].data();
     }
-    bool half() const { return half_; }
+    KVType type() const { return type_; }
     int32_t value_stride() const { return value_stride_; }
     size_t num_bytes() const;
 
   private:
     struct Slot {
-        std::vector<PageArray<uint8_t>> pages;  // one page holds all layers and heads
-        std::vector<std::vector<KVPage>> views;    // [layer * num_kv_heads + head][page]
+        std::vector<PageArray<uint8_t>> pages;   // one page holds all layers and heads
+        std::vector<std::vector<KVPage>> views;  // [layer * num_kv_heads + head][page]
     };
 
-    size_t element_bytes() const { return half_ ? 2 : 4; }
-    size_t key_bytes() const { return static_cast<size_t>(head_dim_) * kPageTokens * element_bytes(); }
-    size_t head_bytes() const { return key_bytes() + static_cast<size_t>(value_stride_) * kPageTokens * element_bytes(); }
+    size_t key_bytes() const { return static_cast<size_t>(head_dim_) * kPageTokens * element_bytes_; }
+    size_t value_bytes() const { return static_cast<size_t>(value_stride_) * kPageTokens * element_bytes_; }
+    size_t head_bytes() const { return key_bytes() + value_bytes() + 2 * scales_bytes_; }
     size_t page_bytes() const { return head_bytes() * num_layers_ * num_kv_heads_; }
+    KVPage page_at(const uint8_t* head) const;
 
     int32_t num_layers_, num_kv_heads_, head_dim_, value_stride_;
-    bool half_;
+    KVType type_;
+    size_t element_bytes_, scales_bytes_;  // scales: of the keys, or of the values, of one head
     std::vector<Slot> slots_;
 };
 

@@ -230,6 +230,6 @@ class CodeDot<true> {
 
 // Six tokens of two registers, two of weights and one broadcast: all sixteen registers.
 constexpr int kGemmRows = 6;
-constexpr int kScoreBlocks = 1;  // blocks of keys at a time for several heads
+constexpr int kVectors = 7;  // that attention may keep in registers, of sums and what they are made of
 
 }  // namespace

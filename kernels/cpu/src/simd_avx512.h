@@ -122,6 +122,6 @@ class CodeDot {
 
 // Twelve independent sums cover the latency of two FMA ports, and leave registers for the weights.
 constexpr int kGemmRows = 12;
-constexpr int kScoreBlocks = 2;  // blocks of keys at a time for several heads
+constexpr int kVectors = 28;  // that attention may keep in registers, of sums and what they are made of
 
 }  // namespace

@@ -195,6 +195,6 @@ class CodeDot {
 #undef DI_EACH_LANE
 
 constexpr int kGemmRows = 4;
-constexpr int kScoreBlocks = 1;
+constexpr int kVectors = 4;  // that attention may keep in registers, of sums and what they are made of
 
 }  // namespace
