@@ -4,26 +4,27 @@
 // A block computes ROW_TILES tiles of 16 rows; K_SLICES warps share a tile, each taking every K_SLICES-th unit of
 // columns, and add up in shared memory in a fixed order. Tokens are the columns of the B operand.
 //
-// A variant is made by macros: BITS 3, 4, 8, 16; SCHEME 0 sym, 1 zero, 2 affine; GROUPS per 64 columns 1, 2, 4;
-// SCALE_TYPE and BIAS_TYPE 0 fp16, 1 fp32, 2 two-level with uint8 codes, 3 with int8 codes; TOKENS 1 or 8.
+// A variant is made by macros: BITS 3, 4, 8, 16; SCHEME 0 sym, 1 zero, 2 affine; GROUP 16, 32, 64 columns, or 128 for
+// that and all wider groups; SCALE_TYPE and BIAS_TYPE 0 fp16, 1 fp32, 2 two-level with uint8 codes, 3 with int8 codes;
+// TOKENS 1 or 8; ROW_TILES, K_SLICES.
 #include "fragments.cuh"
 #include "gemv.cuh"
 
-constexpr int kRing = 2;  // units of codes in flight per warp
-constexpr int kUnitSteps = BITS == 3 ? 4 : 1;
-constexpr int kUnitLoads = BITS == 3 ? 3 : BITS == 4 ? 1 : BITS == 8 ? 2 : 4;
-constexpr int kStepColumns = 64, kTileRows = 16, kPadding = 8;  // halfs that keep tokens on different banks
-constexpr int kColumnsPerGroup = kStepColumns / GROUPS, kFragmentsPerGroup = 4 / GROUPS;
+constexpr int kFragmentColumns = 16, kTileRows = 16, kStepColumns = 64;
+constexpr int kUnitSteps = BITS == 3 ? 4 : BITS == 16 ? 1 : 2;  // what a warp loads, and decodes, at once
+constexpr int kStepLoads = BITS == 3 ? 1 : BITS / 4, kUnitLoads = BITS == 3 ? 3 : kUnitSteps * kStepLoads;
+constexpr int kUnitColumns = kUnitSteps * kStepColumns;
+constexpr int kGroupColumns = BITS == 16 ? kUnitColumns : GROUP;
+constexpr int kGroups = kUnitColumns / kGroupColumns, kGroupFragments = kGroupColumns / kFragmentColumns;
+constexpr int kPadding = 8;  // halfs that keep tokens on different banks
 constexpr bool kIsQuantized = BITS != 16, kIsAffine = kIsQuantized && SCHEME == 2;
 constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
 constexpr u32 kSymmetricZero = 1u << (BITS - 1);
 
+#include "groups.cuh"  // needs kGroups, kGroupColumns, kUnitColumns
+
 struct Unit {
     uint4 loads[kUnitLoads];
-};
-
-struct Pair {
-    float low, high;  // of rows g and g + 8
 };
 
 __device__ __forceinline__ Unit load_unit(const uint4* codes, int unit) {
@@ -35,108 +36,93 @@ __device__ __forceinline__ Unit load_unit(const uint4* codes, int unit) {
     return result;
 }
 
-// Two values of a group, one for each row of the lane; two-level codes are multiplied with their super values.
-template <int kType>
-__device__ __forceinline__ Pair load_pair(const void* values, const half2* supers, size_t at, size_t super_at) {
-    if constexpr (kType == 0) {
-        const half2 pair = static_cast<const half2*>(values)[at];
-        return {__low2float(pair), __high2float(pair)};
-    }
-    if constexpr (kType == 1) {
-        const float2 pair = static_cast<const float2*>(values)[at];
-        return {pair.x, pair.y};
-    }
-    const u32 codes = static_cast<const unsigned short*>(values)[at];
-    const half2 unit = supers[super_at];
-    const float low = kType == 2 ? static_cast<float>(codes & 255) : static_cast<float>(static_cast<i8>(codes));
-    const float high = kType == 2 ? static_cast<float>(codes >> 8) : static_cast<float>(static_cast<i8>(codes >> 8));
-    return {low * __low2float(unit), high * __high2float(unit)};
-}
+using ZeroValues = GroupValues<kIsQuantized && SCHEME == 1 ? kZero : kAbsent>;
 
-// Where a step's groups stand in the arrays of pairs.
-struct GroupPlace {
-    size_t at, super_at;
+// Codes, scales and the like of the rows of this lane, from their tile on.
+struct LanePointers {
+    const uint4* codes;
+    GroupValues<kIsQuantized ? SCALE_TYPE : kAbsent> scales;
+    GroupValues<kIsAffine ? BIAS_TYPE : kAbsent> biases;
+    ZeroValues zeros;
 };
 
-__device__ __forceinline__ GroupPlace place_group(const GemvArgs& args, int tile, int step, int part, int g) {
-    const int group = GROUPS == 1 ? step >> args.group_shift : step * GROUPS + part;
-    const int num_supers = (args.num_steps + 3) / 4;
-    return {(static_cast<size_t>(tile) * args.num_groups + group) * 8 + g,
-            (static_cast<size_t>(tile) * num_supers + step / 4) * 8 + g};
+__device__ __forceinline__ LanePointers point(const GemvArgs& args, int tile) {
+    const int lane = threadIdx.x % kWarp;
+    const size_t units = static_cast<size_t>(tile) * (args.num_steps / kUnitSteps);
+    return {args.codes + units * kUnitLoads * kWarp + lane, {args, args.scales, args.super_scales, tile},
+            {args, args.biases, args.super_biases, tile}, {args, args.zeros, nullptr, tile}};
 }
 
-__device__ __forceinline__ ZeroPoints load_zeros(const GemvArgs& args, size_t at) {
+__device__ __forceinline__ ZeroPoints zero_points(const ZeroValues::Unit& zeros, int part) {
     if constexpr (SCHEME == 0) return same_zero(kSymmetricZero);
     if constexpr (SCHEME == 2) return same_zero(0);
-    const u32 codes = reinterpret_cast<const unsigned short*>(args.zeros)[at];
+    const u32 codes = zeros.raw(part);
     return {thousand_plus(codes & 255), thousand_plus(codes >> 8)};
 }
 
-// The fragments of 16 columns; `pairs` are those of the whole step where three-bit codes need them all at once.
-__device__ __forceinline__ void decode(const u32* words, int fragment, const ZeroPoints& zero, u32 (&a)[4]) {
-    if constexpr (BITS == 4) decode_nibbles(words[fragment], zero, a);
-    if constexpr (BITS == 8) decode_bytes(words[2 * fragment], words[2 * fragment + 1], zero, a);
-    if constexpr (BITS == 16) {
+// Fragments of a unit, one after the other; three-bit codes are decoded a step at a time.
+struct Decoder {
+    const u32* words;
+    u32 pairs[16];
+
+    __device__ __forceinline__ void decode(int fragment, const ZeroPoints& zero, u32 (&a)[4]) {
+        if constexpr (BITS == 4) decode_nibbles(words[fragment], zero, a);
+        if constexpr (BITS == 8) decode_bytes(words[2 * fragment], words[2 * fragment + 1], zero, a);
+        if constexpr (BITS == 3) {
+            const int first = 4 * (fragment % 4);
+            // Every group has zero points of its own: what other groups' fragments would need is thrown away.
+            if (first == 0 || kGroupColumns < kStepColumns) decode_three_bits(words + fragment / 4 * 3, zero, pairs);
 #pragma unroll
-        for (int r = 0; r < 4; ++r) a[r] = words[4 * fragment + r];
-    }
-}
-
-__device__ __forceinline__ void load_activations(const half* x, int stride, int column, u32 (&b)[2]) {
-    const int lane = threadIdx.x % kWarp, token = TOKENS == 1 ? 0 : lane / 4;
-    const half* at = x + token * stride + column + 2 * (lane % 4);
-    b[0] = *reinterpret_cast<const u32*>(at);
-    b[1] = *reinterpret_cast<const u32*>(at + 8);
-}
-
-// acc += scale * c (+ bias * sum of the group's activations).
-__device__ __forceinline__ void add_group(const GemvArgs& args, const GroupPlace& place, const float* sums,
-                                          const float (&c)[4], float (&acc)[4]) {
-    Pair scale = {1.0f, 1.0f};
-    if constexpr (kIsQuantized) scale = load_pair<SCALE_TYPE>(args.scales, args.super_scales, place.at, place.super_at);
-    acc[0] = fmaf(scale.low, c[0], acc[0]);
-    acc[2] = fmaf(scale.high, c[2], acc[2]);
-    if constexpr (TOKENS > 1) {
-        acc[1] = fmaf(scale.low, c[1], acc[1]);
-        acc[3] = fmaf(scale.high, c[3], acc[3]);
-    }
-    if constexpr (kIsAffine) {
-        const Pair bias = load_pair<BIAS_TYPE>(args.biases, args.super_biases, place.at, place.super_at);
-        const int first = TOKENS == 1 ? 0 : 2 * (threadIdx.x % 4);
-        acc[0] = fmaf(bias.low, sums[first], acc[0]);
-        acc[2] = fmaf(bias.high, sums[first], acc[2]);
-        if constexpr (TOKENS > 1) {
-            acc[1] = fmaf(bias.low, sums[first + 1], acc[1]);
-            acc[3] = fmaf(bias.high, sums[first + 1], acc[3]);
+            for (int r = 0; r < 4; ++r) a[r] = pairs[first + r];
+        }
+        if constexpr (BITS == 16) {
+#pragma unroll
+            for (int r = 0; r < 4; ++r) a[r] = words[4 * fragment + r];
         }
     }
+};
+
+// acc += scale * c, for two rows and two tokens.
+__device__ __forceinline__ void add_scaled(float2 scale, const float (&c)[4], float (&acc)[4]) {
+    acc[0] = fmaf(scale.x, c[0], acc[0]);
+    acc[2] = fmaf(scale.y, c[2], acc[2]);
+    if constexpr (TOKENS > 1) {
+        acc[1] = fmaf(scale.x, c[1], acc[1]);
+        acc[3] = fmaf(scale.y, c[3], acc[3]);
+    }
 }
 
-// One step of 64 columns. `x` and `sums` start at the step's columns.
-__device__ __forceinline__ void multiply_step(const GemvArgs& args, const u32* words, int tile, int step, const half* x,
-                                              int stride, const float* sums, float (&acc)[4]) {
-    const int g = threadIdx.x % kWarp / 4;
-    [[maybe_unused]] u32 pairs[16];
+// acc += bias * the sum of a group's activations.
+__device__ __forceinline__ void add_biased(float2 bias, const float* sums, float (&acc)[4]) {
+    const int first = TOKENS == 1 ? 0 : 2 * (threadIdx.x % 4);
+    const float two[4] = {sums[first], TOKENS == 1 ? 0.0f : sums[first + 1], sums[first],
+                          TOKENS == 1 ? 0.0f : sums[first + 1]};
+    add_scaled(bias, two, acc);
+}
+
+// `x` points to the unit's activations of this lane's token and place, `sums` to those of the unit's groups.
+__device__ __forceinline__ void multiply_unit(const LanePointers& at, const Unit& codes, int unit, const uint4* x,
+                                              const float* sums, float (&acc)[4]) {
+    Decoder decoder{reinterpret_cast<const u32*>(codes.loads), {}};
+    uint4 two_fragments = {};
+    const auto scales = at.scales.load(unit);
+    const auto biases = at.biases.load(unit);
+    const auto zeros = at.zeros.load(unit);
 #pragma unroll
-    for (int part = 0; part < GROUPS; ++part) {
-        const GroupPlace place = place_group(args, tile, step, part, g);
-        const ZeroPoints zero = load_zeros(args, place.at);
-        if constexpr (BITS == 3) decode_three_bits(words, zero, pairs);
+    for (int part = 0; part < kGroups; ++part) {
+        const ZeroPoints zero = zero_points(zeros, part);
         float c[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
-        for (int i = 0; i < kFragmentsPerGroup; ++i) {
-            const int fragment = part * kFragmentsPerGroup + i;
-            u32 a[4], b[2];
-            if constexpr (BITS == 3) {
-#pragma unroll
-                for (int r = 0; r < 4; ++r) a[r] = pairs[4 * fragment + r];
-            } else {
-                decode(words, fragment, zero, a);
-            }
-            load_activations(x, stride, 16 * fragment, b);
+        for (int i = 0; i < kGroupFragments; ++i) {
+            const int fragment = part * kGroupFragments + i;
+            if (fragment % 2 == 0) two_fragments = x[fragment / 4 * 8 + fragment % 4 / 2];
+            u32 a[4], b[2] = {fragment % 2 ? two_fragments.z : two_fragments.x,
+                              fragment % 2 ? two_fragments.w : two_fragments.y};
+            decoder.decode(fragment, zero, a);
             mma_m16n8k16(c, a, b);
         }
-        add_group(args, place, sums + part * TOKENS, c, acc);
+        add_scaled(kIsQuantized ? scales.pair(part) : make_float2(1.0f, 1.0f), c, acc);
+        if constexpr (kIsAffine) add_biased(biases.pair(part), sums + part * TOKENS, acc);
     }
 }
 
@@ -168,23 +154,33 @@ __device__ __forceinline__ float load_input(const GemvArgs& args, int token, int
     return v * args.norm_weight[source] + (args.norm_bias ? args.norm_bias[source] : 0.0f);
 }
 
+// Activations are staged in the order of the B operand: of each step, lanes with t = lane % 4 find their two halfs of
+// row 2t (+ 8) of fragment 0, 1, 2, 3 together, 32 bytes a lane.
+__device__ __forceinline__ int staged_place(int column) {
+    const int step = column / kStepColumns, fragment = column % kStepColumns / 16, upper = column % 16 / 8;
+    const int t = column % 8 / 2, half_index = column % 2;
+    return step * kStepColumns + t * 16 + fragment * 4 + upper * 2 + half_index;
+}
+
 // Columns [begin, begin + count) as halfs [TOKENS][stride]; zero beyond the tokens and the columns that exist.
 __device__ void stage(const GemvArgs& args, half* x, int stride, int begin, int count, const float (*stats)[2]) {
     for (int token = 0; token < TOKENS; ++token) {
         for (int i = threadIdx.x; i < count; i += kThreads) {
             const bool exists = token < args.num_tokens && begin + i < args.in_features;
-            x[token * stride + i] = __float2half_rn(exists ? load_input(args, token, begin + i, stats) : 0.0f);
+            const float v = exists ? load_input(args, token, begin + i, stats) : 0.0f;
+            x[token * stride + staged_place(i)] = __float2half_rn(v);
         }
     }
 }
 
-// [count / kColumnsPerGroup][TOKENS]: what an affine group's bias is multiplied with.
+// [count / kGroupColumns][TOKENS]: what an affine group's bias is multiplied with.
 __device__ void sum_groups(const half* x, int stride, int count, float* sums) {
-    const int num_sums = count / kColumnsPerGroup * TOKENS;
+    const int num_sums = count / kGroupColumns * TOKENS;
     for (int i = threadIdx.x; i < num_sums; i += kThreads) {
-        const half* at = x + i % TOKENS * stride + i / TOKENS * kColumnsPerGroup;
         float sum = 0.0f;
-        for (int c = 0; c < kColumnsPerGroup; ++c) sum += __half2float(at[c]);
+        for (int c = 0; c < kGroupColumns; ++c) {
+            sum += __half2float(x[i % TOKENS * stride + staged_place(i / TOKENS * kGroupColumns + c)]);
+        }
         sums[i] = sum;
     }
 }
@@ -281,45 +277,36 @@ extern "C" __global__ void __launch_bounds__(kThreads) gemv(const GemvArgs args)
     __shared__ float partial[ROW_TILES * K_SLICES][kWarp][4];
     __shared__ float tile_values[ROW_TILES * kTileRows][TOKENS];
     __shared__ float stats[TOKENS][2], scratch[kThreads / kWarp];
-    const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp, slice = warp % K_SLICES;
-    const int tile = blockIdx.x * ROW_TILES + warp / K_SLICES, num_tiles = (args.out_features + kTileRows - 1) / kTileRows;
+    const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+    const int num_tiles = (args.out_features + kTileRows - 1) / kTileRows;
+    const int tile = min(static_cast<int>(blockIdx.x) * ROW_TILES + warp / K_SLICES, num_tiles - 1);
     const int num_units = args.num_steps / kUnitSteps, chunk_units = args.chunk_steps / kUnitSteps;
     const int stride = args.chunk_steps * kStepColumns + kPadding;
     float* sums = reinterpret_cast<float*>(x + TOKENS * stride);
-    const uint4* codes = args.codes + static_cast<size_t>(min(tile, num_tiles - 1)) * num_units * kUnitLoads * kWarp + lane;
+    const LanePointers at = point(args, tile);
+    const half* lane_x = x + (TOKENS == 1 ? 0 : lane / 4) * stride + lane % 4 * 16;
     float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    Unit ring[kRing];
 
     if (args.norm != kNoNorm) measure_tokens(args, stats, scratch);
     for (int first = 0; first < num_units; first += chunk_units) {
-        const int end = min(first + chunk_units, num_units);
+        const int end = min(first + chunk_units, num_units), start = first + warp % K_SLICES;
         // Codes depend on nothing: they are under way before the activations are ready.
-#pragma unroll
-        for (int i = 0; i < kRing; ++i) ring[i] = load_unit(codes, min(first + slice + i * K_SLICES, end - 1));
+        Unit next = load_unit(at.codes, min(start, end - 1));
         __syncthreads();  // until all have read the chunk before
-        const int count = (end - first) * kUnitSteps * kStepColumns;
-        stage(args, x, stride, first * kUnitSteps * kStepColumns, count, stats);
+        const int count = (end - first) * kUnitColumns;
+        stage(args, x, stride, first * kUnitColumns, count, stats);
         __syncthreads();
         if constexpr (kIsAffine) {
             sum_groups(x, stride, count, sums);
             __syncthreads();
         }
-        for (int base = first + slice; base < end; base += kRing * K_SLICES) {
-#pragma unroll
-            for (int i = 0; i < kRing; ++i) {
-                const int unit = base + i * K_SLICES;
-                const Unit now = ring[i];
-                ring[i] = load_unit(codes, min(unit + kRing * K_SLICES, end - 1));
-                if (unit >= end) continue;
-#pragma unroll
-                for (int s = 0; s < kUnitSteps; ++s) {
-                    const int local = (unit - first) * kUnitSteps + s;
-                    constexpr int kStepWords = BITS == 3 ? 3 : 4 * kUnitLoads;
-                    const u32* words = reinterpret_cast<const u32*>(now.loads) + s * kStepWords;
-                    multiply_step(args, words, min(tile, num_tiles - 1), unit * kUnitSteps + s,
-                                  x + local * kStepColumns, stride, sums + local * GROUPS * TOKENS, acc);
-                }
-            }
+#pragma unroll 2
+        for (int unit = start; unit < end; unit += K_SLICES) {
+            const Unit now = next;
+            if (unit + K_SLICES < end) next = load_unit(at.codes, unit + K_SLICES);
+            const int local = unit - first;
+            multiply_unit(at, now, unit, reinterpret_cast<const uint4*>(lane_x + local * kUnitColumns),
+                          sums + local * kGroups * TOKENS, acc);
         }
     }
     reduce(acc, partial, tile_values);

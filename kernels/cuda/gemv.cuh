@@ -28,7 +28,7 @@ struct GemvArgs {
     void* out;
     float* block_max;  // kLogits: [blocks][tokens], and where it is
     int* block_argmax;
-    int out_features, in_features, num_steps, num_groups, group_shift, num_tokens, chunk_steps;
+    int out_features, in_features, num_steps, num_groups, num_supers, group_shift, num_tokens, chunk_steps;
     int norm, epilogue, activation;
     float eps, multiplier, softcap;  // softcap 0: none
 };

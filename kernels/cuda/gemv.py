@@ -13,6 +13,8 @@ from kernels.cuda.pack import STEP_COLUMNS, TILE_ROWS
 MAX_TOKENS = 8
 _WARP = 32
 _PADDING = 8  # halfs between the tokens of staged activations, as in gemv.cu
+_WIDEST_GROUP = 128
+_ROW_SHIFT = 30  # more groups than any row has
 _STATIC_SHARED_BYTES = 16 << 10
 MAX_SHARED_BYTES = (99 << 10) - _STATIC_SHARED_BYTES  # of a block on sm_86, less the static part
 
@@ -68,8 +70,8 @@ GEMV_ARGS = np.dtype(
             "x", "norm_weight", "norm_bias", "out", "block_max", "block_argmax",
         )),
         *((name, np.int32) for name in (
-            "out_features", "in_features", "num_steps", "num_groups", "group_shift", "num_tokens",
-            "chunk_steps", "norm", "epilogue", "activation",
+            "out_features", "in_features", "num_steps", "num_groups", "num_supers",
+            "group_shift", "num_tokens", "chunk_steps", "norm", "epilogue", "activation",
         )),
         *((name, np.float32) for name in ("eps", "multiplier", "softcap")),
     ],
@@ -77,14 +79,26 @@ GEMV_ARGS = np.dtype(
 )  # fmt: skip
 
 
+def variant_group(group_size: int) -> int:
+    """The variant's group for a linear's group size (-1: a row)."""
+    return group_size if 0 < group_size < _WIDEST_GROUP else _WIDEST_GROUP
+
+
+def group_shift(group_size: int) -> int:
+    """log2 of how many groups of the variant make one of the linear's."""
+    if group_size < 0:
+        return _ROW_SHIFT
+    return max(0, (group_size // _WIDEST_GROUP).bit_length() - 1)
+
+
 @dataclass(frozen=True, slots=True)
 class GemvVariant:
-    """One compiled form of gemv.cu. `groups` counts scales per 64 columns: 1 (groups of 64 and
-    more), 2 (of 32) or 4 (of 16); 16 bits means dense halfs without scales."""
+    """One compiled form of gemv.cu: 16 bits means dense halfs without scales; a `group` of 128
+    stands for all wider ones too, whose groups are found by `group_shift`."""
 
     bits: int
     scheme: Scheme = Scheme.SYM
-    groups: int = 1
+    group: int = 128
     scale_type: ValueType = ValueType.FP16
     bias_type: ValueType = ValueType.FP16
     tokens: int = 1
@@ -97,7 +111,7 @@ class GemvVariant:
         macros = {
             "BITS": self.bits,
             "SCHEME": int(self.scheme),
-            "GROUPS": self.groups,
+            "GROUP": self.group,
             "SCALE_TYPE": int(self.scale_type),
             "BIAS_TYPE": int(self.bias_type),
             "TOKENS": self.tokens,
@@ -126,5 +140,6 @@ class GemvVariant:
 
     @property
     def _step_bytes(self) -> int:
-        sums = 4 * self.groups if self.scheme is Scheme.AFFINE else 0
+        is_affine = self.bits < 16 and self.scheme is Scheme.AFFINE
+        sums = 4 * STEP_COLUMNS // self.group if is_affine else 0
         return self.tokens * (2 * STEP_COLUMNS + sums)

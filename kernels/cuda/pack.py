@@ -15,8 +15,8 @@ Three bits take twelve words per 256 columns: word 3 s + w is word w of step s. 
 of halves, pair i < 15 stands at bits 3 (i % 5) and 16 higher of word i // 5, and bit b of pair 15
 at bits 15 and 31 of word b.
 
-Rows are padded to 16, columns to 64 (3 bits: 256), with code 0; activations there are 0. Values per
-row and group stand as [tiles, groups, 8, 2]: rows g and g + 8 beside each other.
+Rows are padded to 16 with code 0, columns to 64 (dense), 128 or 256 (3 bits); activations there are
+0. Values per row and group stand as `pack_groups` says: rows g and g + 8 beside each other.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ import numpy.typing as npt
 TILE_ROWS = 16
 STEP_COLUMNS = 64
 _WIDE_STEPS = 4  # steps that three-bit codes pack together
+_WIDE_GROUP = 128
+_UNIT_STEPS = {3: _WIDE_STEPS, 4: 2, 8: 2, 16: 1}
 _PAIRS_PER_WORD = 5
 _LAST_PAIR = 15
 
@@ -36,8 +38,8 @@ Codes = npt.NDArray[np.uint8]
 
 
 def padded_columns(num_columns: int, bits: int) -> int:
-    """Columns as stored."""
-    unit = STEP_COLUMNS * (_WIDE_STEPS if bits == 3 else 1)
+    """Columns as stored: whole units of what a warp loads at once."""
+    unit = STEP_COLUMNS * _UNIT_STEPS[bits]
     return -(-num_columns // unit) * unit
 
 
@@ -70,17 +72,26 @@ def unpack_dense(tiles: npt.NDArray[np.float16], shape: tuple[int, int]) -> npt.
     return _from_fragments(_undo_interleave(tiles), shape)
 
 
-def pack_groups(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Values [out, groups] -> [tiles, groups, 8, 2]; padding rows get 0."""
-    padded = _pad_rows(values)
-    halves = padded.reshape(-1, 2, TILE_ROWS // 2, values.shape[1])
-    return np.ascontiguousarray(halves.transpose(0, 3, 2, 1))
+def pack_groups(values: npt.NDArray[Any], together: int = 1) -> npt.NDArray[Any]:
+    """Values [out, groups] -> [tiles, groups / together, 8, together, 2]; padding gets 0.
+
+    `together`: the groups of a unit, whose values a lane loads at once; 1 from 128 columns on.
+    """
+    padded = np.pad(_pad_rows(values), ((0, 0), (0, -values.shape[1] % together)))
+    axes = padded.reshape(-1, 2, TILE_ROWS // 2, padded.shape[1] // together, together)
+    return np.ascontiguousarray(axes.transpose(0, 3, 2, 4, 1))
 
 
-def unpack_groups(tiles: npt.NDArray[Any], num_rows: int) -> npt.NDArray[Any]:
-    """The inverse of `pack_groups`."""
-    rows = tiles.transpose(0, 3, 2, 1).reshape(-1, tiles.shape[1])
-    return np.ascontiguousarray(rows[:num_rows])
+def unpack_groups(tiles: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """The inverse of `pack_groups`, to [out, groups]."""
+    rows = tiles.transpose(0, 4, 2, 1, 3).reshape(tiles.shape[0] * TILE_ROWS, -1)
+    return np.ascontiguousarray(rows[: shape[0], : shape[1]])
+
+
+def groups_together(group_size: int, bits: int) -> int:
+    """How many groups' values stand together (`pack_groups`)."""
+    unit = STEP_COLUMNS * _UNIT_STEPS[bits]
+    return 1 if group_size < 0 or group_size >= _WIDE_GROUP else unit // group_size
 
 
 def _pad_rows(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-// Every instruction that is written as PTX. Off the device (tests/kernels/cuda_host) each has a twin in plain C++.
+// Every instruction that is written as PTX. Off the device (tests/kernels/cuda_shim) each has a twin in plain C++.
 #pragma once
 
 #ifdef __CUDA_ARCH__

@@ -1,4 +1,4 @@
-"""Runs `.cu` files on the CPU: g++ with cuda_host/device.h, threads of a block as fibers.
+"""Runs `.cu` files on the CPU: g++ with cuda_shim/device.h, threads of a block as fibers.
 
 A launch takes NumPy arrays. Each is copied to where it ends at an unreadable page, and back
 afterwards; schedules decide in which order threads run between the places where they wait for each
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from kernels.cuda.build import SOURCE_DIR
 
-HOST_DIR = Path(__file__).parent / "cuda_host"
+HOST_DIR = Path(__file__).parent / "cuda_shim"
 _CACHE = (
     Path(tempfile.gettempdir())
     / f"deepinfer-cuda-host-{hashlib.sha256(str(HOST_DIR).encode()).hexdigest()[:8]}"

@@ -11,8 +11,18 @@ import numpy.typing as npt
 import pytest
 
 from kernels.cuda.build import SOURCE_DIR
-from kernels.cuda.gemv import GEMV_ARGS, Epilogue, GemvVariant, Norm, Scheme, ValueType
-from kernels.cuda.pack import STEP_COLUMNS, pack_codes, pack_dense, pack_groups, padded_columns
+from kernels.cuda.gemv import GEMV_ARGS, Epilogue, GemvVariant, Norm, Scheme, ValueType, group_shift
+from kernels.cuda.pack import (
+    STEP_COLUMNS,
+    groups_together,
+    pack_codes,
+    pack_dense,
+    pack_groups,
+    padded_columns,
+    unpack_codes,
+    unpack_dense,
+    unpack_groups,
+)
 from tests.kernels.cuda_host import HostModule, Schedule, build_host_module
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
@@ -84,23 +94,21 @@ def _create_values(
     low, high, dtype8 = (-128, 128, np.int8) if is_signed else (0, 256, np.uint8)
     codes = rng.integers(low, high, size).astype(dtype8)
     supers = (1e-4 * rng.random((rows, -(-columns // 256)))).astype(np.float16)
-    arrays[name], arrays[f"super_{name}"] = _pad_groups(matrix, codes), pack_groups(supers)
+    missing = -(-padded_columns(columns, matrix.variant.bits) // 256) - supers.shape[1]
+    arrays[name] = _pad_groups(matrix, codes)
+    arrays[f"super_{name}"] = pack_groups(np.pad(supers, ((0, 0), (0, missing))))
     per_super = 256 // matrix.group
     return codes * np.repeat(supers.astype(np.float64), per_super, axis=1)[:, : size[1]]
 
 
 def _pad_groups(matrix: Matrix, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Groups over the padded columns too, as the kernel indexes them."""
+    bits = matrix.variant.bits
     if matrix.group < 0:
         return pack_groups(values)
-    columns = padded_columns(matrix.shape[1], matrix.variant.bits)
-    missing = -(-columns // matrix.group) - values.shape[1]
-    return pack_groups(np.pad(values, ((0, 0), (0, missing))))
-
-
-def group_shift(group: int) -> int:
-    """log2 of the steps in a group; a whole row is one group."""
-    return 30 if group < 0 else max(0, (group // STEP_COLUMNS).bit_length() - 1)
+    missing = -(-padded_columns(matrix.shape[1], bits) // matrix.group) - values.shape[1]
+    padded = np.pad(values, ((0, 0), (0, missing)))
+    return pack_groups(padded, groups_together(matrix.group, bits))
 
 
 class Launcher:
@@ -117,6 +125,7 @@ class Launcher:
             "in_features": columns,
             "num_steps": steps,
             "num_groups": groups,
+            "num_supers": -(-steps * STEP_COLUMNS // 256),
             "group_shift": group_shift(matrix.group),
             "num_tokens": num_tokens,
             "chunk_steps": self.variant.chunk_steps(steps),
@@ -158,28 +167,24 @@ def activations(num_tokens: int, columns: int, seed: int = 1) -> npt.NDArray[np.
     return rng.standard_normal((num_tokens, columns)).astype(np.float16)
 
 
+U8, I8 = ValueType.TWO_LEVEL_U8, ValueType.TWO_LEVEL_I8
 VARIANTS = {
     "w4-sym": (GemvVariant(4), 128),
+    "w4-sym-g256": (GemvVariant(4), 256),
     "w4-sym-row-fp32": (GemvVariant(4, scale_type=ValueType.FP32), -1),
-    "w4-zero-g64": (GemvVariant(4, Scheme.ZERO), 64),
-    "w4-affine-g32-two-level": (
-        GemvVariant(4, Scheme.AFFINE, 2, ValueType.TWO_LEVEL_U8, ValueType.TWO_LEVEL_U8), 32,
-    ),
-    "w4-affine-g16-two-level": (
-        GemvVariant(4, Scheme.AFFINE, 4, ValueType.TWO_LEVEL_U8, ValueType.TWO_LEVEL_U8), 16,
-    ),
-    "w4-affine-g32-fp16": (GemvVariant(4, Scheme.AFFINE, 2), 32),
+    "w4-zero-g64": (GemvVariant(4, Scheme.ZERO, 64), 64),
+    "w4-affine-g32-two-level": (GemvVariant(4, Scheme.AFFINE, 32, U8, U8), 32),
+    "w4-affine-g16-two-level": (GemvVariant(4, Scheme.AFFINE, 16, U8, U8), 16),
+    "w4-affine-g32-fp16": (GemvVariant(4, Scheme.AFFINE, 32), 32),
     "w3-sym": (GemvVariant(3), 128),
-    "w3-zero-g32": (GemvVariant(3, Scheme.ZERO, 2), 32),
-    "w3-sym-g16-two-level": (GemvVariant(3, groups=4, scale_type=ValueType.TWO_LEVEL_I8), 16),
-    "w8-sym-g32": (GemvVariant(8, groups=2), 32),
-    "w8-sym-g16-two-level": (GemvVariant(8, groups=4, scale_type=ValueType.TWO_LEVEL_I8), 16),
+    "w3-zero-g32": (GemvVariant(3, Scheme.ZERO, 32), 32),
+    "w3-sym-g16-two-level": (GemvVariant(3, group=16, scale_type=I8), 16),
+    "w8-sym-g32": (GemvVariant(8, group=32), 32),
+    "w8-sym-g16-two-level": (GemvVariant(8, group=16, scale_type=I8), 16),
     "w8-zero-row": (GemvVariant(8, Scheme.ZERO), -1),
-    "w8-affine-g32-two-level": (
-        GemvVariant(8, Scheme.AFFINE, 2, ValueType.TWO_LEVEL_U8, ValueType.TWO_LEVEL_U8), 32,
-    ),
+    "w8-affine-g32-two-level": (GemvVariant(8, Scheme.AFFINE, 32, U8, U8), 32),
     "dense": (GemvVariant(16), -1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -216,7 +221,7 @@ def test_more_columns_than_shared_memory_holds() -> None:
 @pytest.mark.parametrize("norm", [Norm.RMS, Norm.LAYER])
 def test_the_norm_runs_in_the_prologue(norm: Norm) -> None:
     rng = np.random.default_rng(3)
-    matrix = create_matrix(GemvVariant(4, tokens=8), (32, 576), 64)
+    matrix = create_matrix(GemvVariant(4, group=64, tokens=8), (32, 576), 64)
     x = (3 + 5 * rng.standard_normal((3, 576))).astype(np.float32)
     weight, bias = (rng.standard_normal(576).astype(np.float32) for _ in range(2))
     launcher = Launcher(matrix, 3, norm=norm, eps=1e-5)
@@ -232,7 +237,7 @@ def test_the_norm_runs_in_the_prologue(norm: Norm) -> None:
 
 def test_columns_out_of_order_and_biases() -> None:
     rng = np.random.default_rng(4)
-    matrix = create_matrix(GemvVariant(8, groups=2), (40, 192), 32)
+    matrix = create_matrix(GemvVariant(8, group=32), (40, 192), 32)
     x, perm = activations(1, 192), rng.permutation(192).astype(np.int32)
     bias = rng.standard_normal(40).astype(np.float32)
     launcher = Launcher(matrix, 1)
@@ -244,7 +249,7 @@ def test_columns_out_of_order_and_biases() -> None:
 
 
 def test_the_residual_is_added_to() -> None:
-    matrix = create_matrix(GemvVariant(4, tokens=8), (40, 128), 64)
+    matrix = create_matrix(GemvVariant(4, group=64, tokens=8), (40, 128), 64)
     x, residual = activations(2, 128), np.ones((2, 40), np.float32)
     launcher = Launcher(matrix, 2, epilogue=Epilogue.ADD_TO_RESIDUAL, multiplier=0.22)
     launcher.arrays |= {"x": x, "out": residual}
@@ -254,7 +259,7 @@ def test_the_residual_is_added_to() -> None:
 
 
 def test_gate_and_up_meet_in_the_epilogue() -> None:
-    matrix = create_matrix(GemvVariant(4, tokens=8), (48, 128), 64)
+    matrix = create_matrix(GemvVariant(4, group=64, tokens=8), (48, 128), 64)
     x = activations(3, 128)
     launcher = Launcher(matrix, 3, epilogue=Epilogue.GATE)
     launcher.arrays |= {"x": x, "out": np.zeros((3, 24), np.float16)}
@@ -266,7 +271,7 @@ def test_gate_and_up_meet_in_the_epilogue() -> None:
 
 
 def test_logits_come_with_the_greatest_of_each_block() -> None:
-    matrix = create_matrix(GemvVariant(8, tokens=8), (70, 128), 64)
+    matrix = create_matrix(GemvVariant(8, group=64, tokens=8), (70, 128), 64)
     x = activations(2, 128)
     blocks = matrix.variant.num_blocks(70)
     launcher = Launcher(matrix, 2, epilogue=Epilogue.LOGITS, multiplier=0.5, softcap=30.0)
@@ -284,3 +289,17 @@ def test_logits_come_with_the_greatest_of_each_block() -> None:
     assert np.array_equal(launcher.arrays["block_max"].max(axis=0), logits.max(axis=1))
     found = [launcher.arrays["block_argmax"][best[token], token] for token in range(2)]
     assert np.array_equal(found, logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize("bits", [3, 4, 8])
+@pytest.mark.parametrize("shape", [(16, 64), (33, 200), (5, 576), (100, 1000)])
+def test_tiles_give_the_codes_back(bits: int, shape: tuple[int, int]) -> None:
+    codes = np.random.default_rng(0).integers(0, 1 << bits, shape, dtype=np.uint8)
+    assert np.array_equal(unpack_codes(pack_codes(codes, bits), bits, shape), codes)
+
+
+def test_tiles_give_dense_weights_and_groups_back() -> None:
+    weight = np.random.default_rng(0).standard_normal((33, 200)).astype(np.float16)
+    assert np.array_equal(unpack_dense(pack_dense(weight), weight.shape), weight)
+    for together in (1, 2, 4):
+        assert np.array_equal(unpack_groups(pack_groups(weight, together), weight.shape), weight)
