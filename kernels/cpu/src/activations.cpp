@@ -4,9 +4,10 @@
 
 namespace di {
 
+// An odd number of cache lines: rows whose distance is a power of two would push each other out of the cache.
 Activations::Activations(int32_t n, int32_t rows)
     : width(n),
-      stride(round_up(n, kColumnStep)),
+      stride(round_up(n, 64) | 64),
       max_rows(rows),
       x(page_array<float>(static_cast<size_t>(stride) * rows)),
       steps(page_array<float>(static_cast<size_t>(stride) / 32 * rows)),

@@ -95,14 +95,15 @@ void gemm_int8_block(const CodeBlock& block, int begin, int columns, const di::I
     F32x16 totals[ROWS];
     for (int r = 0; r < ROWS; ++r) totals[r] = load(sums + r * 16);
     for (int c = 0; c < columns; c += UNIT) {
+        Dot<C> dots[ROWS];  // independent sums side by side: one alone would wait for itself
+        for (int k = 0; k < UNIT / 4; ++k) {
+            const Quad quad = load_quad(block.quads + (c / 4 + k) * 64);
+            for (int r = 0; r < ROWS; ++r) dots[r].add(quad, codes + r * static_cast<int64_t>(in.stride) + c + 4 * k);
+        }
         const Affine affine = block.affines[c / UNIT];
-        Quad quads[UNIT / 4];
-        for (int k = 0; k < UNIT / 4; ++k) quads[k] = load_quad(block.quads + (c / 4 + k) * 64);
         for (int r = 0; r < ROWS; ++r) {
-            Dot<C> dot;
-            for (int k = 0; k < UNIT / 4; ++k) dot.add(quads[k], codes + r * static_cast<int64_t>(in.stride) + c + 4 * k);
             const float step = steps[r * (in.stride / 32) + c / 32], sum = unit_sums[r * (in.stride / UNIT) + c / UNIT];
-            totals[r] = affine.add_to(totals[r], dot.value(), step, sum);
+            totals[r] = affine.add_to(totals[r], dots[r].value(), step, sum);
         }
     }
     for (int r = 0; r < ROWS; ++r) store(sums + r * 16, totals[r]);
@@ -110,7 +111,7 @@ void gemm_int8_block(const CodeBlock& block, int begin, int columns, const di::I
 
 template <Codes C, int UNIT>
 void gemm_int8_tile(const Product& p, int32_t tile) {
-    constexpr int kRows = 4;
+    constexpr int kRows = kInt8Rows;
     alignas(64) float sums[kMaxRows * 16];
     CodeBlock block;
     const di::Input& in = *p.input;

@@ -195,6 +195,7 @@ class CodeDot {
 #undef DI_EACH_LANE
 
 constexpr int kGemmRows = 4;
+constexpr int kInt8Rows = 4;
 constexpr int kVectors = 4;  // that attention may keep in registers, of sums and what they are made of
 
 }  // namespace
