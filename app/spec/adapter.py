@@ -73,11 +73,13 @@ class ArchitectureAdapter:
     eps_key: str = "rms_norm_eps"
     default_hidden_act: str = "silu"
     default_rope_theta: float | None = None
+    default_sliding_rope_theta: float | None = None
     default_rms_norm_eps: float | None = None
     default_head_dim: int | None = None
     default_tie_word_embeddings: bool = False
     fixed_values: Mapping[str, Any] = field(default_factory=dict)
     ignored_keys: tuple[str, ...] = ()
+    ignored_rope_keys: tuple[str, ...] = ()
 
     def read(self, config: ConfigReader, adapter_path: str) -> ModelSpec:
         """Raises UnsupportedError naming the first field that cannot be."""
@@ -131,6 +133,8 @@ class ArchitectureAdapter:
             default_theta=self.default_rope_theta,
             partial_rotary=self.partial_rotary,
             default_partial_rotary_factor=self.default_partial_rotary_factor,
+            default_sliding_theta=self.default_sliding_rope_theta,
+            ignored_keys=self.ignored_rope_keys,
         )
         if self.sliding_rope:
             return read_ropes(config, facts)

@@ -70,6 +70,19 @@ class ConfigReader:
             raise self._ill_typed(name, "a number", found)
         return float(found)
 
+    def optional_number(self, name: str, default: float) -> float | None:
+        """A number, whose default is not for null: that switches it off."""
+        is_off = name in self._config and self._config[name] is None
+        found = self.number(name, default)
+        return None if is_off else float(found)
+
+    def positive(self, name: str) -> float:
+        """A number above 0."""
+        found = self.number(name)
+        if not found > 0:
+            raise self._ill_typed(name, "a positive number", found)
+        return float(found)
+
     def flag(self, name: str, default: bool = _REQUIRED) -> bool:
         """A bool."""
         found = self.value(name, default)

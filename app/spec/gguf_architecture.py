@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from app.core.errors import UnsupportedError
 from app.spec.gguf_metadata import GgufMetadata
+from app.spec.layer_type import LayerType
 
 # (metadata, the configuration so far, the names of all tensors) -> further configuration
 ReadMore = Callable[[GgufMetadata, Mapping[str, Any], Collection[str]], Mapping[str, Any]]
@@ -57,3 +60,21 @@ def has_biases(file: str, linears: tuple[str, ...], tensors: Collection[str]) ->
             f"{file}: only {', '.join(present)} of {', '.join(linears)} have biases."
         )
     return bool(present)
+
+
+def read_window(
+    reader: GgufMetadata, num_layers: int, period: int = 4, default_window: int = 0
+) -> dict[str, Any]:
+    """Which layers slide: a flag for each, or the period of full ones, `period` when absent."""
+    window = reader.integer("attention.sliding_window", default_window)
+    pattern = reader.value("attention.sliding_window_pattern", period)
+    if not window:
+        return {}
+    if isinstance(pattern, np.ndarray):
+        slides = [bool(entry) for entry in pattern]
+    elif isinstance(pattern, int) and pattern > 0:
+        slides = [(index + 1) % pattern != 0 for index in range(num_layers)]
+    else:
+        raise reader.refuse("attention.sliding_window_pattern", f"{pattern!r} is not supported")
+    kinds = [str(LayerType.SLIDING if entry else LayerType.FULL) for entry in slides]
+    return {"sliding_window": window, "layer_types": kinds}

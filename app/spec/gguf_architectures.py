@@ -16,6 +16,7 @@ from app.spec.gguf_architecture import (
     has_biases,
 )
 from app.spec.gguf_dense import DENSE_ARCHITECTURES
+from app.spec.gguf_gemma import GEMMA_ARCHITECTURES
 from app.spec.gguf_metadata import GgufMetadata
 from app.spec.gguf_moe import MOE_ARCHITECTURES, read_mixtral
 
@@ -39,6 +40,41 @@ def _read_llama(
     }
 
 
+def _read_phi3(
+    reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
+) -> Mapping[str, Any]:
+    """A window of 0 is how the converter says none; the trained length is said always."""
+    reader.integer("rope.scaling.original_context_length", 0)
+    reader.number("rope.scaling.attn_factor", 1.0)
+    return {"sliding_window": reader.integer("attention.sliding_window", 0) or None}
+
+
+def _read_granite(
+    reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
+) -> Mapping[str, Any]:
+    """In this architecture alone `rope.scaling.finetuned` is the switch of the rope."""
+    if reader.value("rope.scaling.finetuned", True) is not True:
+        raise reader.refuse("rope.scaling.finetuned", "Granite without rope is not supported")
+    return {
+        "attention_bias": has_biases(reader.file, ATTENTION_LINEARS, tensors),
+        "mlp_bias": has_biases(reader.file, MLP_LINEARS, tensors),
+    }
+
+
+def _read_mistral3(
+    reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
+) -> Mapping[str, Any]:
+    """Ministral 3 where queries are scaled by position, else Mistral (Small 3.1)."""
+    beta = reader.number("attention.temperature_scale", 0.0)
+    mscale_all_dim = reader.number("rope.scaling.yarn_log_multiplier", 0.0)
+    if not beta:
+        return {"architectures": ["MistralForCausalLM"], "model_type": "mistral"}
+    rope = {**config["rope_parameters"], "llama_4_scaling_beta": beta}
+    if mscale_all_dim:
+        rope |= {"mscale": 1.0, "mscale_all_dim": mscale_all_dim}  # llama.cpp assumes the former
+    return {"rope_parameters": rope}
+
+
 ARCHITECTURES = {
     "llama": GgufArchitecture(
         "LlamaForCausalLM",
@@ -49,6 +85,23 @@ ARCHITECTURES = {
     ),
     "qwen2": GgufArchitecture("Qwen2ForCausalLM", "qwen2"),
     "qwen3": GgufArchitecture("Qwen3ForCausalLM", "qwen3"),
+    "phi3": GgufArchitecture("Phi3ForCausalLM", "phi3", read_more=_read_phi3, partial_rotary=True),
+    "granite": GgufArchitecture(
+        "GraniteForCausalLM",
+        "granite",
+        numbers={
+            "attention.scale": "attention_multiplier",
+            "embedding_scale": "embedding_multiplier",
+            "residual_scale": "residual_multiplier",
+            "logit_scale": "logits_scaling",
+        },
+        read_more=_read_granite,
+        neighbour_pairs=True,
+    ),
+    "mistral3": GgufArchitecture(
+        "Ministral3ForCausalLM", "ministral3", read_more=_read_mistral3, neighbour_pairs=True
+    ),
+    **GEMMA_ARCHITECTURES,
     **DENSE_ARCHITECTURES,
     **MOE_ARCHITECTURES,
 }

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import numpy as np
-
 from app.spec.gguf_architecture import (
     ATTENTION_LINEARS,
     MLP_LINEARS,
     GgufArchitecture,
     has_biases,
+    read_window,
 )
 from app.spec.gguf_metadata import GgufMetadata
 from app.spec.layer_type import LayerType
@@ -71,7 +70,7 @@ def _read_olmo2(
     reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
 ) -> Mapping[str, Any]:
     """OLMo 3 shares the architecture; its window is what tells it apart."""
-    window = _read_window(reader, config["num_hidden_layers"])
+    window = read_window(reader, config["num_hidden_layers"])
     if not window:
         return {}
     full = config["rope_parameters"]
@@ -88,24 +87,8 @@ def _read_olmo2(
 def _read_exaone4(
     reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
 ) -> Mapping[str, Any]:
-    window = _read_window(reader, config["num_hidden_layers"])
+    window = read_window(reader, config["num_hidden_layers"])
     return window or {"sliding_window": None, "layer_types": None}
-
-
-def _read_window(reader: GgufMetadata, num_layers: int) -> dict[str, Any]:
-    """Which layers slide: a flag for each, or the period of full ones, which is 4 when absent."""
-    window = reader.integer("attention.sliding_window", 0)
-    pattern = reader.value("attention.sliding_window_pattern", 4)
-    if not window:
-        return {}
-    if isinstance(pattern, np.ndarray):
-        slides = [bool(entry) for entry in pattern]
-    elif isinstance(pattern, int) and pattern > 0:
-        slides = [(index + 1) % pattern != 0 for index in range(num_layers)]
-    else:
-        raise reader.refuse("attention.sliding_window_pattern", f"{pattern!r} is not supported")
-    kinds = [str(LayerType.SLIDING if entry else LayerType.FULL) for entry in slides]
-    return {"sliding_window": window, "layer_types": kinds}
 
 
 DENSE_ARCHITECTURES = {

@@ -32,6 +32,13 @@ _FAMILIES = (
     "qwen2_moe",
     "qwen3_moe",
     "gpt_oss",
+    "phi3",
+    "gemma",
+    "gemma2",
+    "gemma3",
+    "granite",
+    "ministral",
+    "ministral3",
 )
 
 

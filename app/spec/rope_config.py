@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.errors import UnsupportedError
@@ -22,6 +22,8 @@ class RopeFacts:
     default_theta: float | None
     partial_rotary: bool = False
     default_partial_rotary_factor: float = 1.0
+    default_sliding_theta: float | None = None
+    ignored_keys: tuple[str, ...] = ()
 
 
 def read_rope(config: ConfigReader, facts: RopeFacts) -> RopeSpec:
@@ -45,15 +47,19 @@ def read_ropes(config: ConfigReader, facts: RopeFacts) -> tuple[RopeSpec, RopeSp
     sliding layers, and may say `rope_local_base_freq`, their theta.
     """
     parameters = config.table("rope_parameters")
-    local_theta = config.number("rope_local_base_freq", None)
+    local_theta = config.number("rope_local_base_freq", facts.default_sliding_theta)
     if parameters is not None and _is_nested(parameters):
         kinds = (str(LayerType.FULL), str(LayerType.SLIDING))
         if unknown := sorted(parameters.keys() - set(kinds)):
             raise UnsupportedError(f"rope_parameters: {unknown[0]!r} is no known layer type.")
-        full, sliding = (_read_kind(config, parameters, kind, facts) for kind in kinds)
+        full = _read_kind(config, parameters, kinds[0], facts)
+        local_facts = replace(facts, default_theta=local_theta or facts.default_theta)
+        sliding = _read_kind(config, parameters, kinds[1], local_facts)
     else:
         full = _read(config, _merged_parameters(config, parameters, facts), facts)
-        trained = full.original_max_position_embeddings
+        # As an unscaled rope of their own would be read.
+        positions = config.integer("max_position_embeddings")
+        trained = config.integer("original_max_position_embeddings", positions)
         sliding = RopeSpec(
             full.dim, theta=local_theta or full.theta, original_max_position_embeddings=trained
         )
@@ -78,7 +84,7 @@ def _read(config: ConfigReader, parameters: dict[str, Any], facts: RopeFacts) ->
     original = config.integer("original_max_position_embeddings", None)
     reader = ConfigReader(parameters, where="The rope configuration")
     rope = _read_parameters(reader, _rotary_dim(reader, facts), max_positions, original)
-    reader.finish(ignored=("rope_type", "type", "finetuned"))
+    reader.finish(ignored=("rope_type", "type", "finetuned", *facts.ignored_keys))
     return rope.validate()
 
 

@@ -1,5 +1,19 @@
 """All cases; a new family adds one to its file, or a file to this list."""
 
-from tests.families import dense_cases, internlm_cases, llama_cases, moe_cases
+from tests.families import (
+    dense_cases,
+    gemma_cases,
+    internlm_cases,
+    llama_cases,
+    moe_cases,
+    phi_granite_cases,
+)
 
-CASES = [*llama_cases.CASES, *moe_cases.CASES, *dense_cases.CASES, *internlm_cases.CASES]
+CASES = [
+    *llama_cases.CASES,
+    *phi_granite_cases.CASES,
+    *gemma_cases.CASES,
+    *moe_cases.CASES,
+    *dense_cases.CASES,
+    *internlm_cases.CASES,
+]
