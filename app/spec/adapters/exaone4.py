@@ -11,13 +11,17 @@ from app.spec.layer_type import LayerType
 from app.spec.model_spec import NormPlacement, QKNorm
 
 
+def _sliding_window(config: ConfigReader) -> int | None:
+    """Null where no layer slides; a hybrid need not say 4096."""
+    window = config.optional_number("sliding_window", 4096)
+    return None if window is None else int(window)
+
+
 def _window(config: ConfigReader, num_layers: int) -> Window:
     """Without `layer_types`, every `sliding_window_pattern`-th layer is full."""
-    window = config.integer("sliding_window", None)
-    explicit, interval = (
-        config.value("layer_types", None),
-        config.value("sliding_window_pattern", 4),
-    )
+    window = _sliding_window(config)
+    explicit = config.value("layer_types", None)
+    interval = config.value("sliding_window_pattern", 4)
     if explicit is not None:
         return window, read_layer_types(explicit)
     if window is None:
