@@ -117,14 +117,16 @@ class HostModule:
     ) -> None:
         """Launches a kernel whose one argument is a structure: arrays by address, numbers as such.
 
-        Fields that are not given are 0. Raises KernelFault.
+        Fields of a nested structure are called `outer.inner`; those not given are 0. Raises
+        KernelFault.
         """
         with ExitStack() as stack:
             values = np.zeros((), dtype)
             self._library.cuda_host_clear_buffers()
             for name, value in fields.items():
                 is_array = isinstance(value, np.ndarray)
-                values[name] = stack.enter_context(self._lend(name, value)) if is_array else value
+                number = stack.enter_context(self._lend(name, value)) if is_array else value
+                _set_field(values, name, number)
             structure = (ctypes.c_char * dtype.itemsize).from_buffer_copy(values.tobytes())
             self._run(kernel, grid, block, [structure], **options)
 
@@ -163,6 +165,11 @@ class HostModule:
         pointers = (ctypes.c_void_p * len(values))(*addresses)
         if self._library[f"run_{kernel}"](ctypes.byref(launch), pointers):
             raise KernelFault(self._library.cuda_host_error().decode())
+
+
+def _set_field(structure: npt.NDArray[Any], name: str, value: Any) -> None:
+    outer, _, inner = name.rpartition(".")
+    (structure[outer] if outer else structure)[inner] = value
 
 
 @contextmanager

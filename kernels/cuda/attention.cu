@@ -1,0 +1,352 @@
+// Attention of single queries over the cache, split over its length: one block a (row, key/value head, split), the last
+// one to arrive joins the splits. All queries that share a key/value head are columns of the same tensor operations:
+// scores are keys times queries, the result is values (transposed) times weights. Macros: HEAD_DIM (a multiple of 8),
+// INT8_KV 0 or 1.
+#include "cache.cuh"
+
+constexpr int kWarps = 4, kThreads = kWarps * kWarp, kTileKeys = 16, kMaxQueries = 8;
+constexpr int kKeyBlocks = (HEAD_DIM + 31) / 32;    // of 32 dimensions: 8 a lane
+constexpr int kValueBlocks = (HEAD_DIM + 63) / 64;  // of 64 dimensions: 8 a group of four lanes
+constexpr float kNothing = -3.0e38f;                // a maximum over no key
+
+struct AttentionArgs {
+    const half* queries;   // [rows][num_heads * HEAD_DIM]
+    half* out;             // likewise
+    const float* sinks;    // [num_heads] or null
+    float* partial;        // [rows][num_heads][max_splits][HEAD_DIM + 2]: sums, maximum, weight
+    int* arrived;          // [rows][gridDim.x], 0; left so
+    const int* slots;      // [rows]
+    const int* positions;  // [rows]
+    KvCache cache;
+    int num_heads, window, split_keys, max_splits;  // window 0: the whole past
+    float scale, softcap;                           // softcap 0: none
+};
+
+// The four words that hold a lane's eight values of one row.
+struct Eight {
+    u32 words[4];
+};
+
+__device__ __forceinline__ Eight load_eight(const void* rows, size_t row, int dimension) {
+    Eight result = {};
+    if (dimension >= HEAD_DIM) return result;
+#if INT8_KV
+    const uint2 codes = *reinterpret_cast<const uint2*>(static_cast<const i8*>(rows) + row * HEAD_DIM + dimension);
+    const u32 both[2] = {codes.x ^ 0x80808080u, codes.y ^ 0x80808080u};
+    const half2 zero = __float2half2_rn(1152.0f);  // 1024 + 128
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const u32 shifted = __byte_perm(both[i / 2], 0x64646464u, i % 2 ? 0x4342u : 0x4140u);
+        result.words[i] = as_bits(__hsub2(as_half2(shifted), zero));
+    }
+#else
+    const uint4 four = *reinterpret_cast<const uint4*>(static_cast<const half*>(rows) + row * HEAD_DIM + dimension);
+    result.words[0] = four.x;
+    result.words[1] = four.y;
+    result.words[2] = four.z;
+    result.words[3] = four.w;
+#endif
+    return result;
+}
+
+// Where a row's queries look: keys [begin, end).
+struct Span {
+    int begin, end;
+};
+
+__device__ __forceinline__ Span whole_span(const AttentionArgs& args, int position) {
+    const int begin = args.window > 0 ? max(0, position + 1 - args.window) : 0;
+    return {begin, position + 1};
+}
+
+// Keys of one tile that this lane touches, and where they stand in the cache.
+struct TileRows {
+    size_t rows[4];
+    bool exist[4];
+};
+
+template <int kCount>
+__device__ __forceinline__ TileRows find_rows(const AttentionArgs& args, int slot, int head, int first,
+                                              const int (&offsets)[kCount], Span span) {
+    TileRows tile = {};
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+        const int key = first + offsets[i];
+        tile.exist[i] = key >= span.begin && key < span.end;
+        if (tile.exist[i]) tile.rows[i] = cache_row(args.cache, slot, head, key);
+    }
+    return tile;
+}
+
+// Running maximum, weight and sums of two queries (columns 2t, 2t + 1), over the keys that a warp has seen.
+struct State {
+    float maximum[2], weight[2];
+    float sums[kValueBlocks * 4][4];  // per fragment of 16 dimensions: C of mma
+};
+
+// Scores of 16 keys: rows g and g + 8, columns 2t and 2t + 1.
+__device__ __forceinline__ void score_tile(const AttentionArgs& args, const TileRows& tile, const Eight (&q)[kKeyBlocks],
+                                           float (&c)[4]) {
+    const int t = threadIdx.x % 4;
+#pragma unroll
+    for (int block = 0; block < kKeyBlocks; ++block) {
+        Eight low = {}, high = {};
+        if (tile.exist[0]) low = load_eight(args.cache.keys, tile.rows[0], block * 32 + t * 8);
+        if (tile.exist[1]) high = load_eight(args.cache.keys, tile.rows[1], block * 32 + t * 8);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const u32 a[4] = {low.words[2 * i], high.words[2 * i], low.words[2 * i + 1], high.words[2 * i + 1]};
+            const u32 b[2] = {q[block].words[2 * i], q[block].words[2 * i + 1]};
+            mma_m16n8k16(c, a, b);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        float scale = args.scale;
+#if INT8_KV
+        if (tile.exist[i / 2]) scale *= __half2float(args.cache.key_scales[tile.rows[i / 2]]);
+#endif
+        c[i] *= scale;
+        if (args.softcap > 0.0f) c[i] = args.softcap * tanhf(c[i] / args.softcap);
+        if (!tile.exist[i / 2]) c[i] = kNothing;
+    }
+}
+
+// From scores to weights relative to the new maximum; what was summed before is scaled to it.
+__device__ __forceinline__ void weigh_tile(State& state, float (&c)[4]) {
+#pragma unroll
+    for (int column = 0; column < 2; ++column) {
+        float greatest = fmaxf(c[column], c[column + 2]);
+#pragma unroll
+        for (int distance = 4; distance < kWarp; distance *= 2) {
+            greatest = fmaxf(greatest, __shfl_xor_sync(kAllLanes, greatest, distance));
+        }
+        const float maximum = fmaxf(state.maximum[column], greatest);
+        const float shrink = __expf(state.maximum[column] - maximum);
+        state.maximum[column] = maximum;
+        state.weight[column] *= shrink;
+#pragma unroll
+        for (int i = column; i < 4; i += 2) {
+            c[i] = c[i] > kNothing ? __expf(c[i] - maximum) : 0.0f;
+            state.weight[column] += c[i];
+        }
+#pragma unroll
+        for (int fragment = 0; fragment < kValueBlocks * 4; ++fragment) {
+            state.sums[fragment][column] *= shrink;
+            state.sums[fragment][column + 2] *= shrink;
+        }
+    }
+}
+
+// sums += values^T weights. Of a block of 64 dimensions, lane g has dimensions 8g to 8g + 7 of keys 2t, 2t + 1, 2t + 8,
+// 2t + 9; fragment f takes dimensions 8g + 2f as row g and 8g + 2f + 1 as row g + 8.
+__device__ __forceinline__ void add_values(const AttentionArgs& args, const TileRows& tile, const half* weights,
+                                           State& state) {
+    const int g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
+    const half* at = weights + g * kTileKeys + 2 * t;
+    const u32 b[2] = {*reinterpret_cast<const u32*>(at), *reinterpret_cast<const u32*>(at + 8)};
+#pragma unroll
+    for (int block = 0; block < kValueBlocks; ++block) {
+        Eight v[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            v[i] = tile.exist[i] ? load_eight(args.cache.values, tile.rows[i], block * 64 + g * 8) : Eight{};
+        }
+#pragma unroll
+        for (int f = 0; f < 4; ++f) {
+            constexpr u32 kLowHalves = 0x5410u, kHighHalves = 0x7632u;
+            const u32 a[4] = {__byte_perm(v[0].words[f], v[1].words[f], kLowHalves),
+                              __byte_perm(v[0].words[f], v[1].words[f], kHighHalves),
+                              __byte_perm(v[2].words[f], v[3].words[f], kLowHalves),
+                              __byte_perm(v[2].words[f], v[3].words[f], kHighHalves)};
+            mma_m16n8k16(state.sums[block * 4 + f], a, b);
+        }
+    }
+}
+
+// Weights as halfs [query][key], for the other operand's order; of int8 values times their scale.
+__device__ __forceinline__ void share_weights(const AttentionArgs& args, const TileRows& tile, const float (&c)[4],
+                                              half* weights) {
+    const int g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        float v = c[i];
+#if INT8_KV
+        if (tile.exist[i / 2]) v *= __half2float(args.cache.value_scales[tile.rows[i / 2]]);
+#endif
+        weights[(2 * t + i % 2) * kTileKeys + g + i / 2 * 8] = __float2half_rn(v);
+    }
+}
+
+// Dimension of row `row` of fragment `fragment`.
+__device__ __forceinline__ int dimension_of(int fragment, int row) {
+    return fragment / 4 * 64 + row % 8 * 8 + fragment % 4 * 2 + row / 8;
+}
+
+// A block's result of one query: HEAD_DIM sums, then maximum and weight.
+struct Shared {
+    float maximum[kWarps][kMaxQueries], weight[kWarps][kMaxQueries];
+    float sums[kMaxQueries][HEAD_DIM];
+    half weights[kWarps][kMaxQueries * kTileKeys];
+    int is_last;
+};
+
+// Joins the four warps' states in order: sums relative to the block's maximum.
+__device__ void join_warps(State& state, Shared& shared, int num_queries) {
+    const int warp = threadIdx.x / kWarp, g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int column = 0; column < 2; ++column) {
+#pragma unroll
+        for (int distance = 4; distance < kWarp; distance *= 2) {
+            state.weight[column] += __shfl_xor_sync(kAllLanes, state.weight[column], distance);
+        }
+        if (g == 0) {
+            shared.maximum[warp][2 * t + column] = state.maximum[column];
+            shared.weight[warp][2 * t + column] = state.weight[column];
+        }
+    }
+    __syncthreads();
+    for (int turn = 0; turn < kWarps; ++turn) {
+        if (turn == warp) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const int query = 2 * t + i % 2;
+                float maximum = kNothing;
+                for (int w = 0; w < kWarps; ++w) maximum = fmaxf(maximum, shared.maximum[w][query]);
+                const float scale = __expf(shared.maximum[warp][query] - maximum);
+#pragma unroll
+                for (int fragment = 0; fragment < kValueBlocks * 4; ++fragment) {
+                    const int dimension = dimension_of(fragment, g + i / 2 * 8);
+                    if (dimension >= HEAD_DIM) continue;
+                    const float v = state.sums[fragment][i] * scale;
+                    shared.sums[query][dimension] = turn ? shared.sums[query][dimension] + v : v;
+                }
+            }
+        }
+        __syncthreads();
+    }
+}
+
+// Maximum and weight of the whole block for a query.
+__device__ __forceinline__ float2 block_total(const Shared& shared, int query) {
+    float maximum = kNothing, weight = 0.0f;
+    for (int w = 0; w < kWarps; ++w) maximum = fmaxf(maximum, shared.maximum[w][query]);
+    for (int w = 0; w < kWarps; ++w) weight += shared.weight[w][query] * __expf(shared.maximum[w][query] - maximum);
+    return make_float2(maximum, weight);
+}
+
+// A sink is one more key without a value.
+__device__ __forceinline__ float divisor(const AttentionArgs& args, int head, float maximum, float weight) {
+    return args.sinks ? weight + __expf(args.sinks[head] - maximum) : weight;
+}
+
+__device__ void store_single(const AttentionArgs& args, const Shared& shared, int row, int first_head, int num_queries) {
+    for (int i = threadIdx.x; i < num_queries * HEAD_DIM; i += kThreads) {
+        const int query = i / HEAD_DIM, head = first_head + query;
+        const float2 total = block_total(shared, query);
+        const float v = shared.sums[query][i % HEAD_DIM] / divisor(args, head, total.x, total.y);
+        args.out[(static_cast<size_t>(row) * args.num_heads + head) * HEAD_DIM + i % HEAD_DIM] = __float2half_rn(v);
+    }
+}
+
+__device__ __forceinline__ float* partial_of(const AttentionArgs& args, int row, int head, int split) {
+    return args.partial + ((static_cast<size_t>(row) * args.num_heads + head) * args.max_splits + split) * (HEAD_DIM + 2);
+}
+
+__device__ void store_partial(const AttentionArgs& args, const Shared& shared, int row, int first_head, int num_queries,
+                              int split) {
+    for (int i = threadIdx.x; i < num_queries * HEAD_DIM; i += kThreads) {
+        partial_of(args, row, first_head + i / HEAD_DIM, split)[i % HEAD_DIM] = shared.sums[i / HEAD_DIM][i % HEAD_DIM];
+    }
+    if (threadIdx.x < num_queries) {
+        const float2 total = block_total(shared, threadIdx.x);
+        float* partial = partial_of(args, row, first_head + threadIdx.x, split);
+        partial[HEAD_DIM] = total.x;
+        partial[HEAD_DIM + 1] = total.y;
+    }
+}
+
+// Splits [first, last] in order, so that the result does not depend on who came last.
+__device__ void join_splits(const AttentionArgs& args, int row, int first_head, int num_queries, int first, int last) {
+    for (int i = threadIdx.x; i < num_queries * HEAD_DIM; i += kThreads) {
+        const int head = first_head + i / HEAD_DIM, dimension = i % HEAD_DIM;
+        float maximum = kNothing, weight = 0.0f, sum = 0.0f;
+        for (int split = first; split <= last; ++split) {
+            maximum = fmaxf(maximum, partial_of(args, row, head, split)[HEAD_DIM]);
+        }
+        for (int split = first; split <= last; ++split) {
+            const float* partial = partial_of(args, row, head, split);
+            const float scale = __expf(partial[HEAD_DIM] - maximum);
+            weight += partial[HEAD_DIM + 1] * scale;
+            sum += partial[dimension] * scale;
+        }
+        const float v = sum / divisor(args, head, maximum, weight);
+        args.out[(static_cast<size_t>(row) * args.num_heads + head) * HEAD_DIM + dimension] = __float2half_rn(v);
+    }
+}
+
+__device__ void load_queries(const AttentionArgs& args, int row, int first_head, int num_queries, Eight (&q)[kKeyBlocks]) {
+    const int g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
+    const half* at = args.queries + (static_cast<size_t>(row) * args.num_heads + first_head + g) * HEAD_DIM;
+#pragma unroll
+    for (int block = 0; block < kKeyBlocks; ++block) {
+        const int dimension = block * 32 + t * 8;
+        q[block] = {};
+        if (g >= num_queries || dimension >= HEAD_DIM) continue;
+        const uint4 four = *reinterpret_cast<const uint4*>(at + dimension);
+        q[block].words[0] = four.x;
+        q[block].words[1] = four.y;
+        q[block].words[2] = four.z;
+        q[block].words[3] = four.w;
+    }
+}
+
+// Grid (num_kv_heads * blocks of at most 8 of the queries that share one, splits, rows).
+extern "C" __global__ void __launch_bounds__(kThreads, 1) attend(const AttentionArgs args) {
+    __shared__ Shared shared;
+    const int num_kv_heads = args.cache.num_kv_heads, shared_by = args.num_heads / num_kv_heads;
+    const int blocks = (shared_by + kMaxQueries - 1) / kMaxQueries;
+    const int kv_head = blockIdx.x / blocks, first_query = blockIdx.x % blocks * kMaxQueries;
+    const int first_head = kv_head * shared_by + first_query, num_queries = min(kMaxQueries, shared_by - first_query);
+    const int row = blockIdx.z, split = blockIdx.y, slot = args.slots[row];
+    const Span whole = whole_span(args, args.positions[row]);
+    const int first_split = whole.begin / args.split_keys, last_split = (whole.end - 1) / args.split_keys;
+    if (split < first_split || split > last_split) return;
+    const Span span = {max(whole.begin, split * args.split_keys), min(whole.end, (split + 1) * args.split_keys)};
+
+    const int warp = threadIdx.x / kWarp, g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
+    const int key_rows[2] = {g, g + 8}, value_rows[4] = {2 * t, 2 * t + 1, 2 * t + 8, 2 * t + 9};
+    half* weights = shared.weights[warp];
+    Eight q[kKeyBlocks];
+    load_queries(args, row, first_head, num_queries, q);
+    State state = {};
+    state.maximum[0] = state.maximum[1] = kNothing;
+    const int start = span.begin / kTileKeys * kTileKeys + warp * kTileKeys;
+    for (int first = start; first < span.end; first += kWarps * kTileKeys) {
+        const TileRows keys = find_rows(args, slot, kv_head, first, key_rows, span);
+        float c[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        score_tile(args, keys, q, c);
+        weigh_tile(state, c);
+        share_weights(args, keys, c, weights);
+        __syncwarp();
+        add_values(args, find_rows(args, slot, kv_head, first, value_rows, span), weights, state);
+        __syncwarp();
+    }
+    join_warps(state, shared, num_queries);
+    if (first_split == last_split) {
+        store_single(args, shared, row, first_head, num_queries);
+        return;
+    }
+    store_partial(args, shared, row, first_head, num_queries, split);
+    __threadfence();
+    __syncthreads();
+    int* arrived = args.arrived + static_cast<size_t>(row) * gridDim.x + blockIdx.x;
+    if (threadIdx.x == 0) {
+        shared.is_last = atomicAdd(arrived, 1) == last_split - first_split;
+        if (shared.is_last) *arrived = 0;
+    }
+    __syncthreads();
+    if (!shared.is_last) return;
+    __threadfence();
+    join_splits(args, row, first_head, num_queries, first_split, last_split);
+}

@@ -1,0 +1,85 @@
+"""Arguments and launches of rope.cu and attention.cu, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernels.cuda.build import ModuleSource
+
+PAGE_POSITIONS = 256
+ATTENTION_THREADS = 128
+MAX_QUERIES = 8  # heads of one block that share a key/value head
+_MIN_SPLIT_KEYS, _MAX_SPLIT_KEYS = 64, 256
+
+# KvCache of cache.cuh.
+KV_CACHE = np.dtype(
+    [
+        *((name, np.uintp) for name in ("keys", "values", "key_scales", "value_scales", "pages")),
+        *((name, np.int32) for name in ("max_pages", "num_kv_heads")),
+    ],
+    align=True,
+)
+
+# RopeArgs of rope.cu.
+ROPE_ARGS = np.dtype(
+    [
+        *((name, np.uintp) for name in (
+            "qkv", "queries", "q_norm", "k_norm", "inv_freq", "slots", "positions",
+        )),
+        ("cache", KV_CACHE),
+        *((name, np.int32) for name in ("num_heads", "rotary_dim", "is_projection_norm")),
+        *((name, np.float32) for name in (
+            "eps", "cos_sin_factor", "query_scaling_beta", "query_scaling_length",
+        )),
+    ],
+    align=True,
+)  # fmt: skip
+
+# AttentionArgs of attention.cu.
+ATTENTION_ARGS = np.dtype(
+    [
+        *((name, np.uintp) for name in (
+            "queries", "out", "sinks", "partial", "arrived", "slots", "positions",
+        )),
+        ("cache", KV_CACHE),
+        *((name, np.int32) for name in ("num_heads", "window", "split_keys", "max_splits")),
+        *((name, np.float32) for name in ("scale", "softcap")),
+    ],
+    align=True,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionVariant:
+    """One compiled form of rope.cu and of attention.cu."""
+
+    head_dim: int
+    int8_kv: bool = False
+
+    @property
+    def rope_source(self) -> ModuleSource:
+        """Kernel `rotate_and_store`."""
+        return ModuleSource("rope.cu", self._macros)
+
+    @property
+    def attention_source(self) -> ModuleSource:
+        """Kernel `attend`."""
+        return ModuleSource("attention.cu", self._macros)
+
+    @property
+    def _macros(self) -> tuple[tuple[str, str], ...]:
+        return ("HEAD_DIM", str(self.head_dim)), ("INT8_KV", str(int(self.int8_kv)))
+
+
+def blocks_per_kv_head(num_heads: int, num_kv_heads: int) -> int:
+    """Blocks that the queries of one key/value head take."""
+    return -(-(num_heads // num_kv_heads) // MAX_QUERIES)
+
+
+def choose_split_keys(context: int, num_kv_blocks: int, num_multiprocessors: int) -> int:
+    """Keys of a split, so that two blocks a multiprocessor work at this context; 64 to 256."""
+    wanted = context * num_kv_blocks // (2 * num_multiprocessors)
+    rounded = -(-wanted // _MIN_SPLIT_KEYS) * _MIN_SPLIT_KEYS
+    return max(_MIN_SPLIT_KEYS, min(_MAX_SPLIT_KEYS, rounded))
