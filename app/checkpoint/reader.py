@@ -14,7 +14,8 @@ from app.checkpoint.json_fields import JsonFields
 from app.checkpoint.layout import FLOATS, canonical_name, check_arrays, check_perm
 from app.checkpoint.manifest import MANIFEST_NAME, LinearRecord, Manifest
 from app.checkpoint.schemes import Linear
-from app.checkpoint.tensor_file import FileRecord, TensorFile, hash_file
+from app.checkpoint.tensor_file import FileRecord, TensorFile
+from app.checkpoint.verification import verify_files
 from app.core.errors import CheckpointError
 
 _TENSORS = ".safetensors"
@@ -40,13 +41,16 @@ class Checkpoint:
 
     @classmethod
     def open(cls, path: Path, verify: bool = True) -> Checkpoint:
-        """Checks the manifest, every file's size, header and arrays, with `verify` also its hash.
+        """Checks the manifest, every file's size, header and arrays, with `verify` also its hash
+        unless it is as it was when it last was right (`app.checkpoint.verification`).
 
         Raises CheckpointError naming the file and the fault.
         """
         manifest = Manifest.read(path)
         for name, record in sorted(manifest.files.items()):
-            _check_file(path / name, record, verify)
+            _check_size(path / name, record)
+        if verify:
+            verify_files(path, manifest.files)
         if "config.json" not in manifest.files:
             raise CheckpointError(f"{MANIFEST_NAME} does not list config.json.")
         files: dict[str, TensorFile] = {}
@@ -90,6 +94,11 @@ class Checkpoint:
             raise CheckpointError(f"The checkpoint has no vector {name}.")
         file, local = self._tensors[name]["weight"]
         return file.array(local)
+
+    def release(self, name: str) -> None:
+        """Gives back the memory that reading a linear took; its arrays can still be read."""
+        for file in {file for file, _ in self._tensors[name].values()}:
+            file.release()
 
     def close(self) -> None:
         """Unmaps all files; the checkpoint is unusable afterwards."""
@@ -149,15 +158,13 @@ def _index(files: dict[str, TensorFile]) -> dict[str, dict[str, tuple[TensorFile
     return tensors
 
 
-def _check_file(path: Path, record: FileRecord, verify: bool) -> None:
+def _check_size(path: Path, record: FileRecord) -> None:
     try:
         size = os.stat(path).st_size
     except OSError as error:
         raise CheckpointError(f"{path.name} is missing.", detail=str(error)) from error
     if size != record.num_bytes:
         raise CheckpointError(f"{path.name} has {size} bytes instead of {record.num_bytes}.")
-    if verify and hash_file(path) != record:
-        raise CheckpointError(f"{path.name} is damaged: its sha256 is not the manifest's.")
 
 
 def _read_json(directory: Path, name: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import json
 import math
 import mmap
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,6 +193,11 @@ class TensorFile:
         entry = self.entries[name]
         count = math.prod(entry.shape)
         return np.frombuffer(self._map, entry.dtype, count, entry.offset).reshape(entry.shape)
+
+    def release(self) -> None:
+        """Takes the pages that were read out of this process; the next read maps them again."""
+        if sys.platform != "win32":  # there the system trims a working set by itself
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def close(self) -> None:
         """Unmaps the file; where views are still alive, the last one to die unmaps it."""

@@ -83,6 +83,7 @@ class NativeWeights:
         """Packs the linear `embed_tokens`, `layers.0.mlp.up_proj` ..."""
         planned = PlannedLinear(checkpoint.linear(name))
         linear = NativeLinear(self._context, planned.source)
+        checkpoint.release(name)
         self._linears.append(linear)
         return linear
 

@@ -1,0 +1,81 @@
+"""Hashes of a checkpoint's files, computed once as long as nobody touches them.
+
+Hashing takes longer than loading. What was found sound is remembered by folder: each file's size,
+times and inode, and the hash that they stand for. A change to any of them, or to the manifest's
+hash, leads to hashing again; so does a file so young that a write in the same tick of the file
+system's clock would not show.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import json
+import os
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from app.checkpoint.tensor_file import FileRecord, hash_file
+from app.core.errors import CheckpointError
+from app.core.paths import home_dir
+
+_MEMORY_NAME = "verified.json"
+_MAX_WORKERS = 4
+_SETTLED_NS = 2_000_000_000  # FAT's clock, the slowest, ticks every two seconds
+
+Stamps = dict[str, list[Any]]
+
+
+def verify_files(directory: Path, records: Mapping[str, FileRecord]) -> None:
+    """Raises CheckpointError naming a file whose sha256 is not its record's."""
+    stamps = {name: _stamp(directory / name, record) for name, record in records.items()}
+    key = str(directory.resolve())
+    if _read_memory().get(key) == stamps:
+        return
+    _hash_all(directory, records)
+    if all(_is_settled(stamp) for stamp in stamps.values()):
+        _remember(key, stamps)
+
+
+def _stamp(path: Path, record: FileRecord) -> list[Any]:
+    status = os.stat(path)
+    return [status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, record.sha256]
+
+
+def _is_settled(stamp: list[Any]) -> bool:
+    return bool(max(stamp[:2]) + _SETTLED_NS < time.time_ns())
+
+
+def _hash_all(directory: Path, records: Mapping[str, FileRecord]) -> None:
+    """Several files at a time; hashing releases the GIL."""
+    with ThreadPoolExecutor(min(_MAX_WORKERS, os.cpu_count() or 1)) as pool:
+        # A context for each, so that a cancelled job is noticed on the pool's threads too.
+        hashes = {
+            name: pool.submit(contextvars.copy_context().run, hash_file, directory / name)
+            for name in records
+        }
+        for name, future in hashes.items():
+            if future.result() != records[name]:
+                raise CheckpointError(f"{name} is damaged: its sha256 is not the manifest's.")
+
+
+def _read_memory() -> dict[str, Stamps]:
+    try:
+        memory = json.loads((home_dir() / _MEMORY_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return memory if isinstance(memory, dict) else {}
+
+
+def _remember(key: str, stamps: Stamps) -> None:
+    """Forgets folders that are gone; where nothing can be written, the next load hashes again."""
+    memory = {path: kept for path, kept in _read_memory().items() if os.path.isdir(path)}
+    path = home_dir() / _MEMORY_NAME
+    aside = path.with_name(f"{_MEMORY_NAME}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(json.dumps(memory | {key: stamps}), encoding="utf-8")
+        aside.replace(path)
