@@ -10,7 +10,13 @@ from typing import Any
 
 from app.cli.progress import ProgressBar
 from app.converter.pipeline import convert
-from app.core.events import ConversionProgressed, ConversionReport, EvaluationProgressed, Event
+from app.core.events import (
+    ConversionProgressed,
+    ConversionReport,
+    EvaluationProgressed,
+    Event,
+    MeasuringProgressed,
+)
 from app.core.jobs import CancelToken
 
 
@@ -23,12 +29,16 @@ def convert_with_progress(*args: Any, **options: Any) -> ConversionReport:
                 bar.update(event.done_bytes, event.total_bytes, _describe(event))
             elif isinstance(event, EvaluationProgressed):
                 bar.update(event.num_done, event.num_tokens, label=f"evaluating {event.grid}")
+            elif isinstance(event, MeasuringProgressed):
+                bar.update(event.num_done, event.num_linears, label="measuring 3 and 4 bits")
 
         return convert(*args, **options, listener=show, cancel=cancel)
 
 
 def _describe(event: ConversionProgressed) -> str:
     where = event.tensor or event.step
+    if event.compared_grid:
+        where = f"{event.compared_grid} to compare, {where}"
     if event.eta_s is None:
         return where
     return f"{where}, {event.eta_s:.0f} s left"

@@ -12,7 +12,7 @@ from app.checkpoint.reader import Checkpoint
 from app.cli.models import resolve_source
 from app.cli.options import Subparsers, add_command
 from app.cli.output import print_json, print_pairs, print_table
-from app.converter.plan import plan_conversion
+from app.converter.plan import Options, plan_in_detail
 from app.converter.sources.detect import open_source
 from app.core.errors import AppError
 from app.core.paths import library_dir
@@ -70,7 +70,7 @@ def _inspect_native(path: Path) -> _Finding:
 
 def _inspect_source(path: Path) -> _Finding:
     with closing(open_source(path)) as source:
-        plan = plan_conversion(source, path, "auto", 128)
+        plan = plan_in_detail(source, path, Options()).summary
         spec = create_spec(source.config)
     exact_bytes = plan.output_bytes if plan.grid == "exact" else None
     fit = fit_table(spec, available_memory_bytes(), exact_bytes)

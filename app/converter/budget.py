@@ -7,8 +7,8 @@ source and budget always give the same choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,6 +35,8 @@ from app.spec.weights import VOCABULARY_LINEARS
 # one to four blocks, that finds errors within 2 % of those of the whole matrix.
 _BLOCK_STRIDE, _NUM_BLOCKS = 16, 64
 _FULL, _REDUCED = Grid.W4, Grid.W3
+
+Progress = Callable[[int, int], None]  # done, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,15 @@ class _Reduction:
 
 
 def choose_bits(
-    linears: Iterable[SourceLinear], group_size: int, budget: Budget, num_threads: int = 1
+    linears: Iterable[SourceLinear],
+    group_size: int,
+    budget: Budget,
+    num_threads: int = 1,
+    on_progress: Progress = lambda done, total: None,
 ) -> dict[str, GridPlan]:
     """A plan for each linear, by name; the bytes of all together fit the budget.
+
+    `on_progress` hears how many linears were measured; nothing, where 4 bits fit everywhere.
 
     Raises ResourceError with the numbers when even 3 bits everywhere do not fit.
     """
@@ -77,7 +85,7 @@ def choose_bits(
     if total <= budget.linears_bytes:
         return plans
     by_name = {source.name: source for source in sources}
-    for reduction in _reductions(sources, group_size, num_threads):
+    for reduction in _reductions(sources, group_size, num_threads, on_progress):
         plans[reduction.name] = _plan(by_name[reduction.name], _REDUCED, group_size)
         total -= reduction.saved_bytes
         if total <= budget.linears_bytes:
@@ -111,7 +119,9 @@ def _plan(source: SourceLinear, grid: Grid, group_size: int) -> GridPlan:
     return replace(plan_linear(source, grid, group_size), may_grow=False)
 
 
-def _reductions(sources: list[SourceLinear], group_size: int, num_threads: int) -> list[_Reduction]:
+def _reductions(
+    sources: list[SourceLinear], group_size: int, num_threads: int, on_progress: Progress
+) -> list[_Reduction]:
     """Cheapest first; of equal price in the order of the layers."""
     layers = [source for source in sources if source.name not in VOCABULARY_LINEARS]
     with ThreadPoolExecutor(num_threads, thread_name_prefix="measure") as pool:
@@ -120,9 +130,22 @@ def _reductions(sources: list[SourceLinear], group_size: int, num_threads: int) 
             pool.submit(context.run, _reduction, source, group_size)
             for context, source in zip(contexts, layers, strict=True)
         ]
-        found = [future.result() for future in futures]
+        found = _gather(futures, pool, on_progress)
     usable = [reduction for reduction in found if reduction is not None]
     return sorted(usable, key=lambda reduction: reduction.price)
+
+
+def _gather(
+    futures: list[Future[_Reduction | None]], pool: ThreadPoolExecutor, on_progress: Progress
+) -> list[_Reduction | None]:
+    """The results in order; the first failure ends what has not begun."""
+    try:
+        for num_done, future in enumerate(as_completed(futures), start=1):
+            future.result()
+            on_progress(num_done, len(futures))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return [future.result() for future in futures]
 
 
 def _reduction(source: SourceLinear, group_size: int) -> _Reduction | None:

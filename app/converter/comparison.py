@@ -22,8 +22,7 @@ from app.converter.evaluation import (
 )
 from app.converter.grids import Grid
 from app.converter.sources.base import Source
-from app.converter.workdir import WorkDir
-from app.core.errors import AppError, JobCancelledError, UsageError
+from app.core.errors import UsageError
 from app.core.events import (
     ConversionProgressed,
     ConversionReport,
@@ -60,65 +59,53 @@ class Comparison:
 
         def listen(event: Event) -> None:
             if isinstance(event, ConversionProgressed):
-                listener(replace(event, step=f"{grid} to compare, {event.step}"))
+                listener(replace(event, compared_grid=grid))
 
         return listen
 
     def run(
-        self,
-        source: Source,
-        work: WorkDir,
-        report: ConversionReport,
-        convert_to: ConvertTo,
-        listener: Listener,
-        cancel: CancelToken,
-    ) -> ConversionReport:
-        """The report with `evaluations`, or with a note that says why there are none."""
+        self, subject: Subject, convert_to: ConvertTo, listener: Listener, cancel: CancelToken
+    ) -> tuple[GridEvaluation, ...]:
+        """The subject's row first; raises an AppError when something cannot be evaluated."""
         try:
-            rows = _Run(source, work, report, convert_to, Evaluator(listener, cancel)).rows(self)
-        except JobCancelledError:
-            raise
-        except AppError as error:
-            return replace(report, notes=(*report.notes, f"Not evaluated: {error.message}"))
+            return _Run(subject, convert_to, Evaluator(listener, cancel)).rows(self)
         finally:
-            shutil.rmtree(work.comparison, ignore_errors=True)
-        return replace(report, evaluations=rows)
+            shutil.rmtree(subject.folder, ignore_errors=True)
 
     @staticmethod
-    def write_report(output: Path, report: ConversionReport) -> None:
+    def write_report(output: Path, rows: tuple[GridEvaluation, ...]) -> None:
         """Beside the checkpoint's files, outside its manifest: figures depend on the machine."""
-        if not report.evaluations:
-            return
         contents = {
-            MARKDOWN_NAME: render_evaluations(report.evaluations),
-            JSON_NAME: render_evaluations_json(report.evaluations),
+            MARKDOWN_NAME: render_evaluations(rows),
+            JSON_NAME: render_evaluations_json(rows),
         }
         for name, content in contents.items():
             write_blocks(output / name, [content.encode()])
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The checkpoint to evaluate, its source, and the folder in which others may be made."""
+
+    source: Source
+    checkpoint: Path
+    lossless: bool
+    folder: Path
+
+
 class _Run:
     """One comparison under way."""
 
-    def __init__(
-        self,
-        source: Source,
-        work: WorkDir,
-        report: ConversionReport,
-        convert_to: ConvertTo,
-        evaluator: Evaluator,
-    ) -> None:
-        self._work, self._report = work, report
-        self._convert_to, self._evaluator = convert_to, evaluator
-        self._is_held_exactly = _is_held_exactly(source)
+    def __init__(self, subject: Subject, convert_to: ConvertTo, evaluator: Evaluator) -> None:
+        self._subject, self._convert_to, self._evaluator = subject, convert_to, evaluator
 
     def rows(self, comparison: Comparison) -> tuple[GridEvaluation, ...]:
-        """This conversion's row first; each other checkpoint is deleted once it is evaluated."""
+        """Each other checkpoint is deleted once it is evaluated."""
         yardstick = self._make_yardstick()
-        own = None if self._report.lossless else yardstick
-        rows = [self._evaluator.evaluate(Converted("this", self._work.checkpoint), own)]
+        own = None if self._subject.lossless else yardstick
+        rows = [self._evaluator.evaluate(Converted("this", self._subject.checkpoint), own)]
         for grid in comparison.grids:
-            path = self._work.comparison / grid
+            path = self._subject.folder / grid
             made = self._convert_to(grid, path)
             rows.append(
                 self._evaluator.evaluate(
@@ -129,10 +116,11 @@ class _Run:
         return tuple(rows)
 
     def _make_yardstick(self) -> Path:
-        if self._report.lossless:
-            return self._work.checkpoint
-        path = self._work.comparison / "yardstick"
-        if not (self._is_held_exactly and self._convert_to(Grid.EXACT, path).lossless):
+        if self._subject.lossless:
+            return self._subject.checkpoint
+        path = self._subject.folder / "yardstick"
+        is_held_exactly = _is_held_exactly(self._subject.source)
+        if not (is_held_exactly and self._convert_to(Grid.EXACT, path).lossless):
             self._convert_to(Grid.DENSE, path)
         return path
 

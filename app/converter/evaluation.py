@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.checkpoint.manifest import Manifest
+from app.converter.expected_memory import expect_memory
 from app.core.events import EvaluationProgressed, Event, GridEvaluation
 from app.core.jobs import CancelToken
 from app.core.paths import resources_dir
@@ -43,7 +44,8 @@ class Evaluator:
             loaded = _load(stack, converted.path)
             other = None if yardstick is None else _load(stack, yardstick)
             result = self._run(converted.grid, loaded, other)
-        return _to_row(converted.grid, manifest, result)
+            memory = expect_memory(loaded.executor.spec, loaded.model.weights_bytes)
+        return _to_row(converted.grid, manifest, result, memory.num_bytes)
 
     def _run(self, grid: str, loaded: LoadedEngine, other: LoadedEngine | None) -> Evaluation:
         def tell(done: int, total: int) -> None:
@@ -56,7 +58,7 @@ def _load(stack: ExitStack, path: Path) -> LoadedEngine:
     return stack.enter_context(closing(load_engine(path, max_model_len=WINDOW)))
 
 
-def _to_row(grid: str, manifest: Manifest, result: Evaluation) -> GridEvaluation:
+def _to_row(grid: str, manifest: Manifest, result: Evaluation, memory_bytes: int) -> GridEvaluation:
     proven = result.kl_mean is None
     records = manifest.linears.values()
     return GridEvaluation(
@@ -69,6 +71,8 @@ def _to_row(grid: str, manifest: Manifest, result: Evaluation) -> GridEvaluation
         kl_max=result.kl_max or 0.0,
         top1_agreement=1.0 if result.top1_agreement is None else result.top1_agreement,
         proven=proven,
+        source_perplexity=result.yardstick_perplexity or result.perplexity,
+        memory_bytes=memory_bytes,
     )
 
 
@@ -80,17 +84,17 @@ def render_evaluations_json(rows: Iterable[GridEvaluation]) -> str:
 def render_evaluations(rows: Iterable[GridEvaluation]) -> str:
     """The comparison as Markdown."""
     lines = [
-        f"| {row.grid} | {row.output_bytes:,} | {row.rel_err_max:.3g} | {row.perplexity:.4f} "
-        f"| {_measured(row)} |"
+        f"| {row.grid} | {row.output_bytes:,} | {row.memory_bytes:,} | {row.rel_err_max:.3g} "
+        f"| {row.perplexity:.4f} | {row.source_perplexity:.4f} | {_measured(row)} |"
         for row in rows
     ]
     return "\n".join(
         [
             "# Evaluation against the source decoded densely",
             "",
-            "| grid | bytes | largest relative error | perplexity | mean KL | largest KL "
-            "| same first token |",
-            "|---|---|---|---|---|---|---|",
+            "| grid | bytes | memory to run it | largest relative error | perplexity "
+            "| of the source | mean KL | largest KL | same first token |",
+            "|---|---|---|---|---|---|---|---|---|",
             *lines,
             "",
         ]

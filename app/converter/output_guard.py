@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 
 from app.checkpoint.reader import Checkpoint
 from app.core.errors import ResourceError, UsageError
 
-# Tokenizer files, manifest and file system overhead, which the plan does not count.
+# For the file system's own overhead, and so that the disk is never quite full.
 _SPARE_BYTES = 64 << 20
 
 
@@ -38,6 +39,31 @@ def check_free_space(output: Path, needed_bytes: int) -> None:
             f"Not enough disk space for {output.name}: {_gib(needed_bytes + _SPARE_BYTES)} needed, "
             f"{_gib(free)} free."
         )
+
+
+class SpaceGuard:
+    """What a conversion has still to write; the disk must have room for it.
+
+    It is asked at the start, and again whenever a linear turns out larger than planned. Raises
+    ResourceError like `check_free_space`. For any thread.
+    """
+
+    def __init__(self, output: Path, needed_bytes: int) -> None:
+        self._output, self._needed_bytes = output, needed_bytes
+        self._lock = threading.Lock()
+        check_free_space(output, needed_bytes)
+
+    def grow(self, num_bytes: int) -> None:
+        """So many more bytes than planned will be written."""
+        with self._lock:
+            self._needed_bytes += num_bytes
+            if num_bytes > 0:
+                check_free_space(self._output, self._needed_bytes)
+
+    def release(self, num_bytes: int) -> None:
+        """So many bytes are written."""
+        with self._lock:
+            self._needed_bytes -= num_bytes
 
 
 def _gib(num_bytes: int) -> str:

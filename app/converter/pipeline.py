@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from app import __version__
+from app.checkpoint.layout import stored_bytes
 from app.checkpoint.manifest import LinearRecord, Manifest, Provenance, SourceInfo
 from app.checkpoint.writer import CheckpointWriter, PartLinear, PartRecord, StreamedLinear
-from app.converter.comparison import Comparison
-from app.converter.grids import convert_linear
-from app.converter.output_guard import check_free_space, check_output
+from app.converter.comparison import Comparison, Subject
+from app.converter.grids import convert_linear, planned_bytes
+from app.converter.output_guard import SpaceGuard, check_output
 from app.converter.permutations import settle_permutations
 from app.converter.plan import DetailedPlan, Options, plan_in_detail
 from app.converter.progress import Progress, TrackedLinear, part_bytes
@@ -34,8 +33,15 @@ from app.converter.sources.base import Source, SourcePart
 from app.converter.sources.detect import open_source
 from app.converter.verify import verify_exact
 from app.converter.workdir import Job, WorkDir
-from app.core.errors import JobCancelledError, ResourceError
-from app.core.events import ConversionPlanned, ConversionReport, Event, TensorReport
+from app.core.errors import AppError, JobCancelledError, ResourceError, UsageError
+from app.core.events import (
+    ConversionPlan,
+    ConversionPlanned,
+    ConversionReport,
+    Event,
+    GridEvaluation,
+    TensorReport,
+)
 from app.core.jobs import CancelToken, cancellable_by
 
 _TOOL = f"deepinfer {__version__}"
@@ -66,10 +72,10 @@ def convert(
     not hold; `verify_whole` compares every row of exact linears, not a sample; `evaluate` measures
     perplexity and KL before the output appears, `compare` also those of other grids.
 
-    The listener hears ConversionPlanned, then ConversionProgressed and EvaluationProgressed, from
-    any thread but one at a time. Raises an AppError for whatever stands in the way,
-    JobCancelledError when cancelled; then nothing is left behind, except that with `resume` the
-    parts already made stay for the next run.
+    The listener hears (for w3w4 MeasuringProgressed, then) ConversionPlanned, then
+    ConversionProgressed and EvaluationProgressed, from any thread but one at a time. Raises an
+    AppError for whatever stands in the way, JobCancelledError when cancelled; then nothing is left
+    behind, except that with `resume` the parts already made stay for the next run.
     """
     request = _Request(
         source_path,
@@ -88,19 +94,85 @@ def convert(
         return _convert(request, output, comparison)
 
 
+def plan_conversion(
+    source_path: Path,
+    output: Path,
+    options: Options,
+    *,
+    tokenizer_dir: Path | None = None,
+    resume: bool = False,
+    listener: Listener = lambda event: None,
+    cancel: CancelToken | None = None,
+) -> ConversionPlan:
+    """The plan alone; with `resume` that of an interrupted conversion of this source, if there is
+    one, whatever `options` say.
+
+    The listener hears MeasuringProgressed, for w3w4. Raises an AppError as `convert` would.
+    """
+    token = cancel or CancelToken()
+    with (
+        cancellable_by(token),
+        closing(open_source(source_path, tokenizer_dir=tokenizer_dir)) as source,
+    ):
+        kept = WorkDir(output).find_kept(source, _TOOL) if resume else None
+        if kept is not None and not kept.num_parts:
+            kept = None  # nothing to gain, and the user may have other options now
+        if kept is not None:
+            options = Options(**kept.job.options)
+        plan = plan_in_detail(source, output, options, num_usable_cores(), listener).summary
+    token.check()
+    if kept is None:
+        return plan
+    return replace(plan, num_kept_parts=kept.num_parts, allow_lossy=kept.job.allow_lossy)
+
+
+def evaluate_checkpoint(
+    source_path: Path,
+    checkpoint: Path,
+    *,
+    compare: Sequence[str] = (),
+    group_size: int = 128,
+    tokenizer_dir: Path | None = None,
+    listener: Listener = lambda event: None,
+    cancel: CancelToken | None = None,
+) -> tuple[GridEvaluation, ...]:
+    """What `evaluate` and `compare` of `convert` measure, of a checkpoint that is finished.
+
+    The reports are written into it. Raises UsageError when it was not made of this source.
+    """
+    comparison = Comparison(tuple(compare))
+    options = Options(group_size=group_size)
+    token = cancel or CancelToken()
+    request = _Request(source_path, options, tokenizer_dir=tokenizer_dir, listener=listener)
+    request = replace(request, cancel=token)
+    with cancellable_by(token), closing(request.open_source()) as source:
+        manifest = Manifest.read(checkpoint)
+        if manifest.source != _source_info(source):
+            raise UsageError(f"{checkpoint.name} was not made of {source_path.name}.")
+        work = WorkDir(checkpoint)
+        subject = Subject(source, checkpoint, manifest.is_lossless, work.comparison)
+        try:
+            rows = comparison.run(subject, _converter(request), listener, token)
+        finally:
+            with suppress(OSError):  # not empty: an interrupted conversion's, to be resumed
+                work.path.rmdir()
+    comparison.write_report(checkpoint, rows)
+    return rows
+
+
 @dataclass(frozen=True, slots=True)
 class _Request:
     """The arguments of `convert` that its steps share."""
 
     source_path: Path
     options: Options
-    allow_lossy: bool
-    verify_whole: bool
-    tokenizer_dir: Path | None
-    format: str
-    resume: bool
-    listener: Listener
-    cancel: CancelToken
+    allow_lossy: bool = False
+    verify_whole: bool = False
+    tokenizer_dir: Path | None = None
+    format: str = "auto"
+    resume: bool = False
+    listener: Listener = lambda event: None
+    cancel: CancelToken = field(default_factory=CancelToken)
 
     def open_source(self) -> Source:
         return open_source(self.source_path, format=self.format, tokenizer_dir=self.tokenizer_dir)
@@ -109,14 +181,15 @@ class _Request:
 def _convert(request: _Request, output: Path, comparison: Comparison | None) -> ConversionReport:
     started = time.monotonic()
     with closing(request.open_source()) as source:
-        plan = plan_in_detail(source, output, request.options, num_usable_cores())
-        request.listener(ConversionPlanned(plan.summary))
+        options, listener = request.options, request.listener
+        plan = plan_in_detail(source, output, options, num_usable_cores(), listener)
+        listener(ConversionPlanned(plan.summary))
         work = WorkDir(output)
         finished = work.open(_create_job(request, source, plan), resume=request.resume)
         with _leaving_nothing(work, keep=request.resume):
             done_bytes = sum(part.file.num_bytes for part in finished.values())
-            check_free_space(output, plan.summary.output_bytes - done_bytes)
-            job = _Conversion(request, source, plan, work, finished)
+            space = SpaceGuard(output, plan.summary.output_bytes - done_bytes)
+            job = _Conversion(request, source, plan, work, finished, space)
             outcome = job.write()
             seconds = time.monotonic() - started
             report = create_report(
@@ -125,8 +198,8 @@ def _convert(request: _Request, output: Path, comparison: Comparison | None) -> 
             if comparison is not None:
                 report = _compare(request, comparison, source, work, report)
             work.move_into_place(outcome.manifest)
-    if comparison is not None:
-        comparison.write_report(output, report)
+    if comparison is not None and report.evaluations:
+        comparison.write_report(output, report.evaluations)
     return report
 
 
@@ -142,7 +215,19 @@ def _compare(
     work: WorkDir,
     report: ConversionReport,
 ) -> ConversionReport:
-    """The report with its evaluations; other grids are converted into the working folder."""
+    """The report with its evaluations, or with a note that says why there are none."""
+    subject = Subject(source, work.checkpoint, report.lossless, work.comparison)
+    try:
+        rows = comparison.run(subject, _converter(request), request.listener, request.cancel)
+    except JobCancelledError:
+        raise
+    except AppError as error:
+        return replace(report, notes=(*report.notes, f"Not evaluated: {error.message}"))
+    return replace(report, evaluations=rows)
+
+
+def _converter(request: _Request) -> Callable[[str, Path], ConversionReport]:
+    """Converts the same source to another grid, into a folder that is made to be compared with."""
 
     def convert_to(grid: str, path: Path) -> ConversionReport:
         other = replace(
@@ -150,11 +235,11 @@ def _compare(
             options=Options(grid, request.options.group_size),
             allow_lossy=True,
             resume=False,
-            listener=comparison.relabel(grid, request.listener),
+            listener=Comparison.relabel(grid, request.listener),
         )
         return _convert(other, path, None)
 
-    return comparison.run(source, work, report, convert_to, request.listener, request.cancel)
+    return convert_to
 
 
 @contextmanager
@@ -192,8 +277,10 @@ class _Conversion:
         plan: DetailedPlan,
         work: WorkDir,
         finished: dict[str, PartRecord],
+        space: SpaceGuard,
     ) -> None:
         self._source, self._plan, self._work, self._finished = source, plan, work, finished
+        self._space = space
         self._allow_lossy, self._verify_whole = request.allow_lossy, request.verify_whole
         self._progress = Progress(source.parts(), request.listener)
         self._cancel, self._stop = request.cancel, CancelToken()
@@ -202,8 +289,7 @@ class _Conversion:
     def write(self) -> _Outcome:
         """Writes every file of the checkpoint, the manifest last."""
         self._writer.begin(self._work.checkpoint)
-        self._writer.write_text("config.json", _to_json(self._source.config))
-        for name, content in self._source.iter_text_files():
+        for name, content in self._plan.texts.items():
             self._writer.write_text(name, content)
         records = self._write_parts()
         tensors = create_tensor_reports(records, list(self._plan.linears))
@@ -211,8 +297,8 @@ class _Conversion:
         notes = summary.notes + outcome_notes(self._plan.linears, records)
         self._writer.write_text(MARKDOWN_NAME, render_markdown(summary, tensors, notes))
         self._writer.write_text(JSON_NAME, render_json(summary, tensors, notes))
-        info = SourceInfo(self._source.format, self._source.name, self._source.source_bytes)
-        return _Outcome(self._writer.finish(summary.architecture, info, _TOOL), tensors, notes)
+        manifest = self._writer.finish(summary.architecture, _source_info(self._source), _TOOL)
+        return _Outcome(manifest, tensors, notes)
 
     def _write_parts(self) -> dict[str, LinearRecord]:
         """Largest first, so that no thread is left alone with the embedding at the end."""
@@ -244,6 +330,7 @@ class _Conversion:
             if isinstance(part_linear.linear, StreamedLinear):  # read only now
                 tracked[name].finish()
         self._work.record(part.file, record)
+        self._space.release(record.file.num_bytes)
         self._progress.finish_part(part)
         return record
 
@@ -254,6 +341,8 @@ class _Conversion:
         converted = verify_exact(source, found, whole=self._verify_whole)
         if not isinstance(converted.linear, StreamedLinear):
             tracked.finish()
+            if quant := converted.linear.quant:
+                self._space.grow(stored_bytes(quant, source.shape) - planned_bytes(source, plan))
         origin = Provenance(
             source.source_name, source.source_type, converted.path, converted.rel_err
         )
@@ -275,5 +364,5 @@ def _raise_first(done: set[Future[Mapping[str, LinearRecord]]]) -> None:
         raise errors[0]
 
 
-def _to_json(values: dict[str, Any]) -> str:
-    return json.dumps(values, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+def _source_info(source: Source) -> SourceInfo:
+    return SourceInfo(source.format, source.name, source.source_bytes)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from app.checkpoint.schemes import TensorPath
 from app.converter.budget import Budget, choose_bits, count_bits
+from app.converter.expected_memory import expect_memory
 from app.converter.grids import Grid, GridPlan, plan_linear, planned_bytes, resolve_grid
 from app.converter.sources.base import Source, SourceLinear
 from app.core.errors import UsageError
-from app.core.events import ConversionPlan, PlannedGroup
+from app.core.events import ConversionPlan, Event, MeasuringProgressed, PlannedGroup
 from app.engine.memory_plan import workspace_bytes
+from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
 from app.spec.weights import VOCABULARY_LINEARS, num_parameters
+
+Listener = Callable[[Event], None]
+
+# What one linear takes beside its arrays: in its file's header, the manifest and both reports, as
+# measured on the starter model.
+_RECORD_BYTES = 850
+_BIAS_ITEMSIZE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,55 +39,99 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class DetailedPlan:
-    """The plan to show, and how each linear is stored, by canonical name."""
+    """The plan to show; how each linear is stored, by canonical name; the text files by name."""
 
     summary: ConversionPlan
     linears: Mapping[str, GridPlan]
+    texts: Mapping[str, str]
 
 
-def plan_conversion(
-    source: Source, output: Path, grid: str, group_size: int, vram_budget: int | None = None
-) -> ConversionPlan:
-    """The plan, one group for each (source type, target); reads weights for w3w4 only.
+def plan_in_detail(
+    source: Source,
+    output: Path,
+    options: Options,
+    num_threads: int = 1,
+    listener: Listener = lambda event: None,
+) -> DetailedPlan:
+    """Plans; reads weights for w3w4 only: then the listener hears MeasuringProgressed.
 
     Raises UnsupportedError for a configuration that no executor runs, UsageError for an unknown
     grid or a budget without w3w4 (or the other way round), ResourceError for one that cannot be
     met.
     """
-    return plan_in_detail(source, output, Options(grid, group_size, vram_budget)).summary
-
-
-def plan_in_detail(
-    source: Source, output: Path, options: Options, num_threads: int = 1
-) -> DetailedPlan:
-    """As `plan_conversion`, with the linears; `num_threads` measure for w3w4."""
     spec = create_spec(source.config)
-    grid = resolve_grid(_parse_grid(options), source.is_quantized)
-    linears = [linear for part in source.parts() for linear in part.linears]
-    vector_bytes = sum(vector.source_bytes for part in source.parts() for vector in part.vectors)
-    notes = source.notes
-    if options.vram_budget is not None:
-        budget = Budget(options.vram_budget, workspace_bytes(spec), vector_bytes)
-        plans = choose_bits(linears, options.group_size, budget, num_threads)
-        notes += (_budget_note(linears, plans, budget),)
-    else:
-        plans = {linear.name: plan_linear(linear, grid, options.group_size) for linear in linears}
-    groups = _group(linears, plans)
-    summary = ConversionPlan(
+    resolved = replace(options, grid=resolve_grid(_parse_grid(options), source.is_quantized))
+    choice = _choose(source, spec, resolved, num_threads, listener)
+    texts = {"config.json": _to_json(source.config), **dict(source.iter_text_files())}
+    summary = _summarise(source, output, spec, resolved, choice, texts)
+    return DetailedPlan(summary, choice.plans, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """How each linear will be stored, and what that takes on disk and in memory."""
+
+    linears: tuple[SourceLinear, ...]
+    plans: Mapping[str, GridPlan]
+    vector_bytes: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def weights_bytes(self) -> int:
+        biases = sum(x.shape[0] * _BIAS_ITEMSIZE for x in self.linears if x.load_bias is not None)
+        stored = sum(planned_bytes(x, self.plans[x.name]) for x in self.linears)
+        return stored + biases + self.vector_bytes
+
+
+def _choose(
+    source: Source, spec: ModelSpec, options: Options, num_threads: int, listener: Listener
+) -> _Choice:
+    parts = source.parts()
+    linears = tuple(linear for part in parts for linear in part.linears)
+    vector_bytes = sum(vector.source_bytes for part in parts for vector in part.vectors)
+    grid, group_size = Grid(options.grid), options.group_size
+    if options.vram_budget is None:
+        plans = {linear.name: plan_linear(linear, grid, group_size) for linear in linears}
+        return _Choice(linears, plans, vector_bytes)
+
+    def tell(num_done: int, num_linears: int) -> None:
+        listener(MeasuringProgressed(num_done, num_linears))
+
+    budget = Budget(options.vram_budget, workspace_bytes(spec), vector_bytes)
+    plans = choose_bits(linears, group_size, budget, num_threads, tell)
+    choice = _Choice(linears, plans, vector_bytes)
+    return replace(choice, notes=(_budget_note(choice, budget),))
+
+
+def _summarise(
+    source: Source,
+    output: Path,
+    spec: ModelSpec,
+    options: Options,
+    choice: _Choice,
+    texts: Mapping[str, str],
+) -> ConversionPlan:
+    memory = expect_memory(spec, choice.weights_bytes)
+    records = _RECORD_BYTES * len(choice.linears)
+    return ConversionPlan(
         source=source.path,
         output=output,
         format=source.format,
         architecture=spec.architecture,
         name=source.name,
-        grid=grid.value,
+        grid=options.grid,
         num_layers=spec.num_hidden_layers,
         num_parameters=num_parameters(spec),
-        groups=groups,
+        groups=_group(choice),
         source_bytes=source.source_bytes,
-        output_bytes=sum(group.output_bytes for group in groups) + vector_bytes,
-        notes=notes + _vocabulary_notes(grid, plans),
+        output_bytes=choice.weights_bytes + records + sum(len(t.encode()) for t in texts.values()),
+        notes=source.notes + choice.notes + _vocabulary_notes(Grid(options.grid), choice.plans),
+        group_size=options.group_size,
+        vram_budget=options.vram_budget,
+        memory_bytes=memory.num_bytes,
+        memory_context=memory.context,
+        num_parts=len(source.parts()),
     )
-    return DetailedPlan(summary, plans)
 
 
 def _parse_grid(options: Options) -> Grid:
@@ -90,11 +145,10 @@ def _parse_grid(options: Options) -> Grid:
     return grid
 
 
-def _budget_note(linears: list[SourceLinear], plans: Mapping[str, GridPlan], budget: Budget) -> str:
-    weights = sum(planned_bytes(linear, plans[linear.name]) for linear in linears)
-    bits = ", ".join(f"{count} at {bits} bits" for bits, count in count_bits(plans).items())
+def _budget_note(choice: _Choice, budget: Budget) -> str:
+    bits = ", ".join(f"{count} at {bits} bits" for bits, count in count_bits(choice.plans).items())
     return (
-        f"Budget {budget.limit_bytes:,} bytes: weights {weights + budget.vector_bytes:,}, "
+        f"Budget {budget.limit_bytes:,} bytes: weights {choice.weights_bytes:,}, "
         f"workspace {budget.workspace_bytes:,}; linears: {bits}. The KV cache comes on top."
     )
 
@@ -111,10 +165,10 @@ def _label(plan: GridPlan) -> str:
     return plan.quant.label if plan.quant else "dense"
 
 
-def _group(linears: list[SourceLinear], plans: Mapping[str, GridPlan]) -> tuple[PlannedGroup, ...]:
+def _group(choice: _Choice) -> tuple[PlannedGroup, ...]:
     rows: dict[tuple[str, str, TensorPath], list[SourceLinear]] = {}
-    for linear in linears:
-        plan = plans[linear.name]
+    for linear in choice.linears:
+        plan = choice.plans[linear.name]
         key = (linear.source_type, _target_label(linear, plan), plan.path)
         rows.setdefault(key, []).append(linear)
     return tuple(
@@ -124,7 +178,7 @@ def _group(linears: list[SourceLinear], plans: Mapping[str, GridPlan]) -> tuple[
             path=path.value,
             num_tensors=len(members),
             source_bytes=sum(linear.source_bytes for linear in members),
-            output_bytes=sum(planned_bytes(linear, plans[linear.name]) for linear in members),
+            output_bytes=sum(planned_bytes(x, choice.plans[x.name]) for x in members),
         )
         for (source_type, label, path), members in rows.items()
     )
@@ -134,3 +188,7 @@ def _target_label(linear: SourceLinear, plan: GridPlan) -> str:
     if plan.quant is not None:
         return plan.quant.label
     return "F32" if linear.is_quantized else linear.source_type
+
+
+def _to_json(values: dict[str, Any]) -> str:
+    return json.dumps(values, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

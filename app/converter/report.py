@@ -9,13 +9,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from math import prod
-from typing import Any
 
 from app.checkpoint.layout import file_stem, stored_bytes
 from app.checkpoint.manifest import LinearRecord, Manifest
 from app.checkpoint.schemes import TensorPath
 from app.converter.grids import ERROR_LIMITS, GridPlan
-from app.core.events import ConversionPlan, ConversionReport, TensorReport
+from app.core.events import ConversionPlan, ConversionReport, PartReport, TensorReport
 from app.core.memory import peak_rss_bytes
 
 MARKDOWN_NAME, JSON_NAME = "conversion_report.md", "conversion_report.json"
@@ -46,6 +45,8 @@ def create_report(
         peak_rss_bytes=peak_rss_bytes(),
         tensors=tensors,
         notes=notes,
+        grid=plan.grid,
+        parts=create_part_reports(tensors),
     )
 
 
@@ -54,6 +55,23 @@ def create_tensor_reports(
 ) -> tuple[TensorReport, ...]:
     """One row a linear, in the order of `names`."""
     return tuple(_tensor_report(name, records[name]) for name in names)
+
+
+def create_part_reports(tensors: tuple[TensorReport, ...]) -> tuple[PartReport, ...]:
+    """One row for each file of the checkpoint that has linears, in the order of `tensors`."""
+    parts: dict[str, list[TensorReport]] = {}
+    for tensor in tensors:
+        parts.setdefault(file_stem(tensor.name), []).append(tensor)
+    return tuple(
+        PartReport(
+            part=part,
+            paths=tuple(sorted({tensor.path for tensor in members})),
+            rel_err_mean=sum(tensor.rel_err for tensor in members) / len(members),
+            rel_err_max=max(tensor.rel_err for tensor in members),
+            output_bytes=sum(tensor.output_bytes for tensor in members),
+        )
+        for part, members in parts.items()
+    )
 
 
 def outcome_notes(
@@ -71,8 +89,8 @@ def outcome_notes(
         )
     if folded:
         notes.append(
-            f"In {len(folded) // 2} layers the rows of gate_proj and up_proj stand in the column "
-            "order of down_proj (act-order); the layers compute the same function."
+            f"In {len(folded) // 2} MLPs the rows of gate_proj and up_proj stand in the column "
+            "order of down_proj (act-order); they compute the same function."
         )
     return tuple(notes)
 
@@ -82,9 +100,9 @@ def render_markdown(
 ) -> str:
     """The report for people."""
     layers = [
-        f"| {row['part']} | {', '.join(row['paths'])} | {row['rel_err_mean']:.3g} "
-        f"| {row['rel_err_max']:.3g} | {row['output_bytes']:,} |"
-        for row in _layer_rows(tensors)
+        f"| {row.part} | {', '.join(row.paths)} | {row.rel_err_mean:.3g} "
+        f"| {row.rel_err_max:.3g} | {row.output_bytes:,} |"
+        for row in create_part_reports(tensors)
     ]
     rows = [
         f"| {t.name} | {t.source_type} | {t.path} | {t.target} | {t.rel_err:.3g} "
@@ -121,7 +139,7 @@ def render_json(
         "grid": plan.grid,
         "rel_err_max": max(tensor.rel_err for tensor in tensors),
         "notes": list(notes),
-        "layers": _layer_rows(tensors),
+        "layers": [asdict(row) for row in create_part_reports(tensors)],
         "tensors": [asdict(tensor) for tensor in tensors],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -129,23 +147,6 @@ def render_json(
 
 def _has_grown(plan: GridPlan, record: LinearRecord) -> bool:
     return bool(plan.quant and record.quant and record.quant.bits > plan.quant.bits)
-
-
-def _layer_rows(tensors: tuple[TensorReport, ...]) -> list[dict[str, Any]]:
-    """One row for each file of the checkpoint."""
-    parts: dict[str, list[TensorReport]] = {}
-    for tensor in tensors:
-        parts.setdefault(file_stem(tensor.name), []).append(tensor)
-    return [
-        {
-            "part": part,
-            "paths": sorted({tensor.path for tensor in members}),
-            "rel_err_mean": sum(tensor.rel_err for tensor in members) / len(members),
-            "rel_err_max": max(tensor.rel_err for tensor in members),
-            "output_bytes": sum(tensor.output_bytes for tensor in members),
-        }
-        for part, members in parts.items()
-    ]
 
 
 def _verdict(tensors: tuple[TensorReport, ...]) -> str:

@@ -42,6 +42,14 @@ class Job:
         return cls(str(source.path.resolve()), files, asdict(options), allow_lossy, tool)
 
 
+@dataclass(frozen=True, slots=True)
+class KeptWork:
+    """What an interrupted conversion left: its job, and how many parts are whole on disk."""
+
+    job: Job
+    num_parts: int
+
+
 class WorkDir:
     """The working folder of one output."""
 
@@ -68,6 +76,19 @@ class WorkDir:
         self._write(self.path / _JOB, asdict(job))
         return {}
 
+    def find_kept(self, source: Source, tool: str) -> KeptWork | None:
+        """What can be resumed: the work of this very source and program, whatever its options."""
+        values = _read_json(self.path / _JOB) if self._is_ours() else None
+        if values is None:
+            return None
+        try:
+            options, allow_lossy = Options(**values["options"]), values["allow_lossy"]
+        except (KeyError, TypeError):
+            return None
+        job = Job.of(source, options, allow_lossy, tool)
+        num_parts = sum(1 for _ in (self.path / _PARTS).glob("*.json"))
+        return KeptWork(job, num_parts) if asdict(job) == values else None
+
     def record(self, stem: str, part: PartRecord) -> None:
         """Notes that a part is whole on disk."""
         self._write(self.path / _PARTS / f"{stem}.json", part.to_json())
@@ -91,6 +112,11 @@ class WorkDir:
     def remove(self) -> None:
         """Leaves nothing behind."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Forgets an interrupted conversion; leaves alone what is not ours."""
+        if self._is_ours():
+            self.remove()
 
     def _is_ours(self) -> bool:
         if not self.path.is_dir():

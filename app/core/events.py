@@ -167,7 +167,12 @@ class PlannedGroup:
 
 @dataclass(frozen=True, slots=True)
 class ConversionPlan:
-    """What will be done, before the first weight byte is read."""
+    """What will be done, before the first weight byte is read.
+
+    `output_bytes` is the whole folder; `memory_bytes` what running it takes: weights, workspace and
+    the KV cache of `memory_context` tokens. `num_kept_parts` files of `num_parts` stand in the
+    working folder of an earlier conversion with these very options, which can be resumed.
+    """
 
     source: Path
     output: Path
@@ -181,11 +186,26 @@ class ConversionPlan:
     source_bytes: int
     output_bytes: int
     notes: tuple[str, ...] = ()
+    group_size: int = 128
+    vram_budget: int | None = None
+    memory_bytes: int = 0
+    memory_context: int = 0
+    num_parts: int = 0
+    num_kept_parts: int = 0
+    allow_lossy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuringProgressed(Event):
+    """Before the plan of w3w4: what 3 bits cost is measured, in `num_done` of `num_linears`."""
+
+    num_done: int
+    num_linears: int
 
 
 @dataclass(frozen=True, slots=True)
 class ConversionPlanned(Event):
-    """The first event of a conversion."""
+    """The first event of a conversion, after MeasuringProgressed."""
 
     plan: ConversionPlan
 
@@ -196,6 +216,7 @@ class ConversionProgressed(Event):
 
     `step` names the file being written (`embed`, `layer 3`, `lm_head`), `tensor` the linear that
     was worked on last ('' for a whole part); `eta_s` is None until there is a speed to go by.
+    `compared_grid` names the grid of a conversion that is made only to be compared with.
     """
 
     step: str
@@ -206,6 +227,7 @@ class ConversionProgressed(Event):
     elapsed_s: float
     tensor: str = ""
     eta_s: float | None = None
+    compared_grid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +252,23 @@ class TensorReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PartReport:
+    """One file of the checkpoint: the paths of its linears, their errors and bytes together."""
+
+    part: str
+    paths: tuple[str, ...]
+    rel_err_mean: float
+    rel_err_max: float
+    output_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class GridEvaluation:
     """What a conversion to `grid` does to the predictions, against the source decoded densely.
 
     KL(source || converted) is in nats per token. `proven`: every weight decodes to the source's own
-    bits, so that KL is 0 and agreement 1 without being measured.
+    bits, so that KL is 0 and agreement 1 without being measured. `source_perplexity` is that of the
+    source decoded densely. `memory_bytes` as in ConversionPlan.
     """
 
     grid: str
@@ -246,6 +280,8 @@ class GridEvaluation:
     kl_max: float
     top1_agreement: float
     proven: bool
+    source_perplexity: float = 0.0
+    memory_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +308,8 @@ class ConversionReport:
     tensors: tuple[TensorReport, ...] = field(default=())
     notes: tuple[str, ...] = ()
     evaluations: tuple[GridEvaluation, ...] = ()
+    grid: str = "auto"
+    parts: tuple[PartReport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +317,13 @@ class ConversionFinished(Event):
     """The last event of a conversion that succeeded."""
 
     report: ConversionReport
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationFinished(Event):
+    """The last event of an evaluation of a finished checkpoint, asked for afterwards."""
+
+    evaluations: tuple[GridEvaluation, ...]
 
 
 @dataclass(frozen=True, slots=True)

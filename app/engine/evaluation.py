@@ -33,13 +33,14 @@ _ROWS_AT_ONCE = 32
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """`tokens` counts the predicted ones; the last three are None without a yardstick."""
+    """`tokens` counts the predicted ones; what follows is None without a yardstick."""
 
     perplexity: float
     tokens: int
     kl_mean: float | None = None
     kl_max: float | None = None
     top1_agreement: float | None = None
+    yardstick_perplexity: float | None = None
 
 
 def evaluate(
@@ -110,7 +111,7 @@ class _Totals:
 
     def __init__(self) -> None:
         self._num_tokens = 0
-        self._negative_log_likelihood = 0.0
+        self._loss = self._yardstick_loss = 0.0  # sums of negative log-likelihood
         self._num_compared = 0
         self._num_agreed = 0
         self._kl_sum = 0.0
@@ -126,14 +127,15 @@ class _Totals:
         for start in range(0, len(targets), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
             log_probs = _log_softmax(logits[rows])
-            self._add_likelihood(targets[rows], log_probs)
+            self._loss += _sum_of_losses(targets[rows], log_probs)
             if yardstick is not None:
-                self._add_comparison(log_probs, _log_softmax(yardstick[rows]))
+                wanted = _log_softmax(yardstick[rows])
+                self._yardstick_loss += _sum_of_losses(targets[rows], wanted)
+                self._add_comparison(log_probs, wanted)
+        self._num_tokens += len(targets)
 
     def summarise(self) -> Evaluation:
-        mean = self._negative_log_likelihood / self._num_tokens
-        # exp overflows a float beyond 709; such a model is broken, and the figure says so.
-        perplexity = math.exp(mean) if mean < 700 else math.inf
+        perplexity = _perplexity(self._loss / self._num_tokens)
         if not self._num_compared:
             return Evaluation(perplexity, self._num_tokens)
         return Evaluation(
@@ -142,11 +144,8 @@ class _Totals:
             kl_mean=self._kl_sum / self._num_compared,
             kl_max=self._kl_max,
             top1_agreement=self._num_agreed / self._num_compared,
+            yardstick_perplexity=_perplexity(self._yardstick_loss / self._num_tokens),
         )
-
-    def _add_likelihood(self, targets: npt.NDArray[np.int64], log_probs: Floats) -> None:
-        self._num_tokens += len(targets)
-        self._negative_log_likelihood -= float(log_probs[np.arange(len(targets)), targets].sum())
 
     def _add_comparison(self, log_probs: Floats, yardstick: Floats) -> None:
         kl = (np.exp(yardstick) * (yardstick - log_probs)).sum(axis=-1)
@@ -155,6 +154,15 @@ class _Totals:
         self._kl_max = max(self._kl_max, float(kl.max()))
         agreed = log_probs.argmax(axis=-1) == yardstick.argmax(axis=-1)
         self._num_agreed += int(agreed.sum())
+
+
+def _sum_of_losses(targets: npt.NDArray[np.int64], log_probs: Floats) -> float:
+    return -float(log_probs[np.arange(len(targets)), targets].sum())
+
+
+def _perplexity(mean_loss: float) -> float:
+    # exp overflows a float beyond 709; such a model is broken, and the figure says so.
+    return math.exp(mean_loss) if mean_loss < 700 else math.inf
 
 
 def _log_softmax(logits: npt.NDArray[np.float32]) -> Floats:

@@ -52,7 +52,8 @@ class ConvertSource(Command):
     """Convert one source; answered by ConversionPlanned, ConversionProgressed, one last event.
 
     The other fields are arguments of `app.converter.pipeline.convert`; with `evaluate` or `compare`
-    EvaluationProgressed comes too.
+    EvaluationProgressed comes too. A killed process, and one that is shut down, leave the parts
+    that are done; without `resume` those are thrown away.
     """
 
     source: Path
@@ -65,12 +66,15 @@ class ConvertSource(Command):
     allow_lossy: bool = False
     evaluate: bool = False
     compare: tuple[str, ...] = ()
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlanConversion(Command):
     """Only recognise the source and plan; answered by ConversionPlanned, JobFailed or
-    JobCancelled.
+    JobCancelled, for w3w4 after MeasuringProgressed.
+
+    With `resume` an interrupted conversion of this source is planned as it was begun.
     """
 
     source: Path
@@ -79,13 +83,39 @@ class PlanConversion(Command):
     group_size: int = 128
     tokenizer_dir: Path | None = None
     vram_budget: int | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateCheckpoint(Command):
+    """Measure a finished checkpoint against its source, and other grids beside it.
+
+    Answered by EvaluationProgressed, ConversionProgressed (of the others), EvaluationFinished or
+    JobFailed or JobCancelled. The fields are arguments of
+    `app.converter.pipeline.evaluate_checkpoint`.
+    """
+
+    source: Path
+    checkpoint: Path
+    compare: tuple[str, ...] = ()
+    group_size: int = 128
+    tokenizer_dir: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardParts(Command):
+    """Throw away what an interrupted conversion to `output` left; not answered."""
+
+    output: Path
 
 
 @dataclass(frozen=True, slots=True)
 class CancelJob(Command):
     """Cancel the job that runs; answered by JobCancelled, unless its own last event was on the
-    way.
+    way. `keeps_parts`: what is converted stays to be resumed, otherwise nothing is left.
     """
+
+    keeps_parts: bool = False
 
 
 __all__ = [
@@ -93,6 +123,8 @@ __all__ = [
     "CancelRequest",
     "Command",
     "ConvertSource",
+    "DiscardParts",
+    "EvaluateCheckpoint",
     "LoadModel",
     "Message",
     "PlanConversion",

@@ -5,28 +5,42 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from functools import partial
 
-from app.converter.pipeline import convert
-from app.converter.plan import plan_conversion
-from app.converter.sources.detect import open_source
+from app.converter.pipeline import convert, evaluate_checkpoint, plan_conversion
+from app.converter.plan import Options
+from app.converter.workdir import WorkDir
 from app.core.errors import AppError, JobCancelledError
 from app.core.events import (
     ConversionFinished,
     ConversionPlanned,
     ErrorInfo,
+    EvaluationFinished,
     Event,
     JobCancelled,
     JobFailed,
 )
-from app.core.jobs import CancelToken, cancellable_by
+from app.core.jobs import CancelToken
 from app.workers.child import Listener
-from app.workers.commands import CancelJob, Command, ConvertSource, PlanConversion
+from app.workers.commands import (
+    CancelJob,
+    Command,
+    ConvertSource,
+    DiscardParts,
+    EvaluateCheckpoint,
+    PlanConversion,
+)
 
 _logger = logging.getLogger(__name__)
 
-Job = Callable[[CancelToken], Event]
+
+class _JobCancel(CancelToken):
+    """Also says what shall become of the parts that are done."""
+
+    keeps_parts = False
+
+
+Job = Callable[[_JobCancel], Event]
 
 
 class ConvertService:
@@ -35,7 +49,7 @@ class ConvertService:
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="conversion")
-        self._cancel = CancelToken()
+        self._cancel = _JobCancel()
 
     def handle(self, command: Command) -> None:
         """Begins a job, or cancels the one begun last."""
@@ -43,40 +57,79 @@ class ConvertService:
             case ConvertSource():
                 self._begin(partial(self._convert, command))
             case PlanConversion():
-                self._begin(partial(_plan, command))
+                self._begin(partial(self._plan, command))
+            case EvaluateCheckpoint():
+                self._begin(partial(self._evaluate, command))
+            case DiscardParts():
+                self._thread.submit(WorkDir(command.output).discard)
             case CancelJob():
+                self._cancel.keeps_parts = command.keeps_parts
                 self._cancel.cancel()
             case _:
                 raise TypeError(f"{command} is no command for a conversion.")
 
     def close(self) -> None:
-        """Cancels and waits until nothing is left behind."""
+        """Cancels and waits; what is converted stays to be resumed."""
+        self._cancel.keeps_parts = True
         self._cancel.cancel()
         self._thread.shutdown()
 
     def _begin(self, job: Job) -> None:
-        self._cancel = CancelToken()
+        self._cancel = _JobCancel()
         self._thread.submit(self._run, job, self._cancel)
 
-    def _run(self, job: Job, cancel: CancelToken) -> None:
+    def _run(self, job: Job, cancel: _JobCancel) -> None:
         self._listener(_last_event(job, cancel))
 
-    def _convert(self, command: ConvertSource, cancel: CancelToken) -> Event:
-        report = convert(
+    def _convert(self, command: ConvertSource, cancel: _JobCancel) -> Event:
+        """The pipeline keeps the parts of every failure (`resume`); here it is decided."""
+        work = WorkDir(command.output)
+        if not command.resume:
+            work.discard()
+        try:
+            report = convert(
+                command.source,
+                command.output,
+                grid=command.grid,
+                group_size=command.group_size,
+                tokenizer_dir=command.tokenizer_dir,
+                resume=True,
+                overwrite=command.overwrite,
+                vram_budget=command.vram_budget,
+                allow_lossy=command.allow_lossy,
+                evaluate=command.evaluate,
+                compare=command.compare,
+                listener=self._listener,
+                cancel=cancel,
+            )
+        finally:
+            if not cancel.keeps_parts:
+                work.discard()
+        return ConversionFinished(report)
+
+    def _plan(self, command: PlanConversion, cancel: _JobCancel) -> Event:
+        plan = plan_conversion(
             command.source,
             command.output,
-            grid=command.grid,
-            group_size=command.group_size,
+            Options(command.grid, command.group_size, command.vram_budget),
             tokenizer_dir=command.tokenizer_dir,
-            overwrite=command.overwrite,
-            vram_budget=command.vram_budget,
-            allow_lossy=command.allow_lossy,
-            evaluate=command.evaluate,
-            compare=command.compare,
+            resume=command.resume,
             listener=self._listener,
             cancel=cancel,
         )
-        return ConversionFinished(report)
+        return ConversionPlanned(plan)
+
+    def _evaluate(self, command: EvaluateCheckpoint, cancel: _JobCancel) -> Event:
+        rows = evaluate_checkpoint(
+            command.source,
+            command.checkpoint,
+            compare=command.compare,
+            group_size=command.group_size,
+            tokenizer_dir=command.tokenizer_dir,
+            listener=self._listener,
+            cancel=cancel,
+        )
+        return EvaluationFinished(rows)
 
 
 def create_service(listener: Listener) -> ConvertService:
@@ -84,19 +137,7 @@ def create_service(listener: Listener) -> ConvertService:
     return ConvertService(listener)
 
 
-def _plan(command: PlanConversion, cancel: CancelToken) -> Event:
-    with (
-        cancellable_by(cancel),
-        closing(open_source(command.source, tokenizer_dir=command.tokenizer_dir)) as source,
-    ):
-        plan = plan_conversion(
-            source, command.output, command.grid, command.group_size, command.vram_budget
-        )
-    cancel.check()
-    return ConversionPlanned(plan)
-
-
-def _last_event(job: Job, cancel: CancelToken) -> Event:
+def _last_event(job: Job, cancel: _JobCancel) -> Event:
     try:
         return job(cancel)
     except JobCancelledError:

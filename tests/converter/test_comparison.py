@@ -62,8 +62,12 @@ def test_grids_side_by_side(source: Path, tmp_path: Path) -> None:
     assert rows["w3"].output_bytes < rows["this"].output_bytes < rows["w8"].output_bytes
     assert rows["w3"].rel_err_max > rows["this"].rel_err_max > rows["w8"].rel_err_max > 0
     assert names_in(tmp_path) == ["model.gguf", "out"]
-    steps = {event.step for event in events if isinstance(event, ConversionProgressed)}
-    assert {"embed", "w3 to compare, embed", "exact to compare, layer 1"} <= steps
+    steps = {
+        (event.compared_grid, event.step)
+        for event in events
+        if isinstance(event, ConversionProgressed)
+    }
+    assert {("", "embed"), ("w3", "embed"), ("exact", "layer 1")} <= steps
     assert_reports_agree(tmp_path / "out", [row.grid for row in report.evaluations], report)
 
 

@@ -67,8 +67,8 @@ def test_events_tell_the_plan_and_then_every_byte(source: Path, tmp_path: Path) 
     done = [event.done_bytes for event in progressed if isinstance(event, ConversionProgressed)]
     assert done == sorted(done)
     assert len(done) == 16 + 5  # each linear, then each part
-    stored = sum(p.stat().st_size for p in (tmp_path / "out").glob("*.safetensors"))
-    assert 0 < stored - plan.output_bytes < 20_000  # the headers of the files
+    stored = sum(path.stat().st_size for path in (tmp_path / "out").iterdir())
+    assert abs(stored - plan.output_bytes) < 20_000  # descriptions vary in length
     assert {(g.source_type, g.path) for g in plan.groups} == {("Q4_0", "exact"), ("F32", "dense")}
     assert sum(group.num_tensors for group in plan.groups) == len(report.tensors) == 16
 
