@@ -5,12 +5,22 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.controllers.conversion_job import (
+    ConversionJob,
+    ConversionOptions,
+    ConversionState,
+    create_convert_command,
+    create_evaluate_command,
+    create_output_name,
+    create_plan_command,
+    kept_options,
+)
+from app.controllers.report_saver import ReportSaver
 from app.controllers.worker_link import WorkerLink
 from app.core.errors import OutputExistsError, WorkerError
 from app.core.events import (
@@ -19,75 +29,74 @@ from app.core.events import (
     ConversionPlanned,
     ConversionProgressed,
     ErrorInfo,
+    EvaluationFinished,
+    EvaluationProgressed,
     Event,
     JobCancelled,
     JobFailed,
+    MeasuringProgressed,
     WorkerDied,
 )
-from app.workers.commands import CancelJob, Command, ConvertSource, PlanConversion
+from app.workers.commands import CancelJob, DiscardParts
 
-
-class ConversionState(StrEnum):
-    """What the controller is doing; buttons bind to it."""
-
-    IDLE = "idle"
-    PLANNING = "planning"
-    PLANNED = "planned"
-    CONVERTING = "converting"
-    CANCELLING = "cancelling"
-
-
-@dataclass(frozen=True, slots=True)
-class ConversionJob:
-    """One source in the queue and how it shall be converted. `output` is the folder to appear;
-    `starts_at_once` False: the plan waits for `ConversionController.start`."""
-
-    job_id: int
-    source: Path
-    output: Path
-    grid: str = "auto"
-    group_size: int = 128
-    tokenizer_dir: Path | None = None
-    overwrite: bool = False
-    starts_at_once: bool = True
+_WAITING = (ConversionState.PLANNED, ConversionState.REFUSED)
+_WORKING = (ConversionState.PLANNING, ConversionState.CONVERTING, ConversionState.EVALUATING)
 
 
 class ConversionController(QObject):
     """Converts the queued sources one after another; the worker process lives as long as the queue.
 
     Every started job ends in exactly one of `finished`, `failed`, `cancelled`, emitted while
-    `current_job` is still that job; then the next one starts or the state becomes IDLE.
+    `current_job` is still that job; then the next one starts or the state becomes IDLE. A finished
+    one can be evaluated later, which ends in `evaluated`, `evaluation_failed` or
+    `evaluation_cancelled`.
 
     Signals (all on the GUI thread):
         state_changed(ConversionState)
         queue_changed(tuple[ConversionJob, ...]): the jobs that wait, without the current one.
         job_started(ConversionJob): the job left the queue; what follows is about it.
-        planned(ConversionPlan): what will be done.
+        planned(ConversionPlan): what will be done. With `num_kept_parts` an interrupted conversion
+            can be resumed, and the job's options are those that it was begun with.
+        plan_refused(ErrorInfo): a replan was; the job waits for other options.
         progressed(ConversionProgressed)
+        measured(MeasuringProgressed)
+        evaluation_progressed(EvaluationProgressed)
         finished(ConversionReport): the checkpoint is in `report.output`.
         failed(ErrorInfo): refused, failed, or the worker process died. The kind is
             OutputExistsError when the library has it already: chat with `current_job.output`, or
             enqueue the source again with `overwrite`.
-        cancelled(): nothing was left behind.
+        cancelled(bool): True when the parts that were done stay to be resumed, else nothing was
+            left behind.
+        evaluated(tuple[GridEvaluation, ...]), evaluation_failed(ErrorInfo), evaluation_cancelled().
     """
 
     state_changed = Signal(object)
     queue_changed = Signal(object)
     job_started = Signal(object)
     planned = Signal(object)
+    plan_refused = Signal(object)
     progressed = Signal(object)
+    measured = Signal(object)
+    evaluation_progressed = Signal(object)
     finished = Signal(object)
     failed = Signal(object)
-    cancelled = Signal()
+    cancelled = Signal(bool)
+    evaluated = Signal(object)
+    evaluation_failed = Signal(object)
+    evaluation_cancelled = Signal()
 
     def __init__(
         self, library_dir: Path, parent: QObject | None = None, *, service: str = "convert"
     ) -> None:
         super().__init__(parent)
+        self.reports = ReportSaver(self)
         self._library_dir = library_dir
         self._state = ConversionState.IDLE
         self._queue: deque[ConversionJob] = deque()
         self._current: ConversionJob | None = None
+        self._plan: ConversionPlan | None = None
+        self._is_evaluating = self._keeps_parts = False
+        self._num_stale_plans = 0  # asked for, and no longer wanted
         self._job_ids = itertools.count(1)
         self._link = WorkerLink(service, self)
         self._link.event_received.connect(self._on_link_event_received)
@@ -99,13 +108,19 @@ class ConversionController(QObject):
 
     @property
     def current_job(self) -> ConversionJob | None:
-        """The job being planned or converted; None in IDLE."""
+        """The job being planned, converted or evaluated; None in IDLE."""
         return self._current
 
     @property
     def queue(self) -> tuple[ConversionJob, ...]:
         """The jobs that wait."""
         return tuple(self._queue)
+
+    @property
+    def is_converting(self) -> bool:
+        """Whether a checkpoint is being made: closing the window would interrupt it."""
+        is_at_work = self._state in (ConversionState.CONVERTING, ConversionState.CANCELLING)
+        return is_at_work and not self._is_evaluating
 
     @property
     def is_worker_running(self) -> bool:
@@ -115,9 +130,8 @@ class ConversionController(QObject):
     def enqueue(
         self,
         sources: Sequence[Path],
+        options: ConversionOptions | None = None,
         *,
-        grid: str = "auto",
-        group_size: int = 128,
         tokenizer_dir: Path | None = None,
         overwrite: bool = False,
         start: bool = True,
@@ -129,8 +143,7 @@ class ConversionController(QObject):
                     job_id=next(self._job_ids),
                     source=source,
                     output=self._library_dir / create_output_name(source),
-                    grid=grid,
-                    group_size=group_size,
+                    options=options or ConversionOptions(),
                     tokenizer_dir=tokenizer_dir,
                     overwrite=overwrite,
                     starts_at_once=start,
@@ -140,28 +153,69 @@ class ConversionController(QObject):
         if self._current is None:
             self._start_next()
 
-    def start(self) -> None:
-        """Converts the job that waits in PLANNED; no effect in another state."""
-        if self._current is not None and self._state is ConversionState.PLANNED:
-            self._current = replace(self._current, starts_at_once=True)
-            self._set_state(ConversionState.CONVERTING)
-            self._link.send(_create_command(self._current))
-
-    def replan(self, *, grid: str, group_size: int = 128) -> None:
-        """Plans the job that waits in PLANNED again, with another grid; answered by `planned`."""
-        if self._current is not None and self._state is ConversionState.PLANNED:
-            self._current = replace(self._current, grid=grid, group_size=group_size)
-            self._set_state(ConversionState.PLANNING)
-            self._link.send(_create_command(self._current))
-
-    def cancel(self) -> None:
-        """Cancels the current job; the queue goes on."""
-        if self._state is ConversionState.PLANNED:
-            self.cancelled.emit()
+    def resume(self, job: ConversionJob) -> None:
+        """Queues a job that was cancelled with `keep_parts`, to go on as it was begun."""
+        again = replace(job, job_id=next(self._job_ids), starts_at_once=True, resumes=True)
+        self._queue.append(again)
+        self.queue_changed.emit(self.queue)
+        if self._current is None:
             self._start_next()
-        elif self._state in (ConversionState.PLANNING, ConversionState.CONVERTING):
-            self._set_state(ConversionState.CANCELLING)
+
+    def start(self, options: ConversionOptions | None = None, *, resume: bool = False) -> None:
+        """Converts the job that waits in PLANNED; no effect in another state. `options` may differ
+        from the planned ones in what is measured; `resume` keeps what an interrupted one made.
+        """
+        if self._current is None or self._state is not ConversionState.PLANNED:
+            return
+        options = options or self._current.options
+        job = replace(self._current, options=options, starts_at_once=True, resumes=resume)
+        self._current = job
+        self._set_state(ConversionState.CONVERTING)
+        self._link.send(create_convert_command(job))
+
+    def start_all(self, options: ConversionOptions) -> None:
+        """As `start`, and the jobs that wait are converted the same way, one after another."""
+        if self._state is ConversionState.PLANNED:
+            waiting = [replace(job, options=options, starts_at_once=True) for job in self._queue]
+            self._queue = deque(waiting)
+            self.start(options)
+
+    def replan(self, options: ConversionOptions) -> None:
+        """Plans the job that waits again, with other options; answered by `planned` or
+        `plan_refused`. A plan that is being made is given up.
+        """
+        job = self._current
+        if job is None or job.starts_at_once or self._state not in (*_WAITING, _WORKING[0]):
+            return
+        if self._state is ConversionState.PLANNING:
+            self._num_stale_plans += 1
             self._link.send(CancelJob())
+        self._current = replace(job, options=options)
+        self._set_state(ConversionState.PLANNING)
+        self._link.send(create_plan_command(self._current, resume=False))
+
+    def evaluate(self, job: ConversionJob, compare: tuple[str, ...] = ()) -> None:
+        """Measures the checkpoint that a finished job made, and other grids; in IDLE only."""
+        if self._state is ConversionState.IDLE:
+            self._current, self._is_evaluating = job, True
+            self._set_state(ConversionState.EVALUATING)
+            self._link.send(create_evaluate_command(job, compare))
+
+    def cancel(self, *, keep_parts: bool = False) -> None:
+        """Cancels the current job; the queue goes on. `keep_parts`: it can be resumed later."""
+        if self._state in _WAITING:
+            self.cancelled.emit(self._plan is not None and self._plan.num_kept_parts > 0)
+            self._start_next()
+        elif self._state in _WORKING:
+            self._keeps_parts = keep_parts and self._state is ConversionState.CONVERTING
+            self._set_state(ConversionState.CANCELLING)
+            self._link.send(CancelJob(self._keeps_parts))
+
+    def discard_parts(self, output: Path) -> None:
+        """Throws away what an interrupted conversion to `output` left."""
+        self._link.send(DiscardParts(output))
+        if self._current is None:
+            self._link.end()
 
     def clear_queue(self) -> None:
         """Forgets the jobs that wait."""
@@ -169,12 +223,16 @@ class ConversionController(QObject):
         self.queue_changed.emit(())
 
     def shutdown(self) -> None:
-        """Cancels, ends the worker process and waits; call once before the application quits."""
+        """Stops what runs, ends the worker process and waits; call once before the application
+        quits. What is converted stays to be resumed.
+        """
         self._queue.clear()
         self._link.shutdown()
+        self.reports.shutdown()
 
     def _start_next(self) -> None:
-        self._current = None
+        self._current = self._plan = None
+        self._is_evaluating = self._keeps_parts = False
         while self._queue and self._current is None:
             self._start(self._queue.popleft())
         if self._current is None:
@@ -191,7 +249,10 @@ class ConversionController(QObject):
             self._current = None
             return
         self._set_state(ConversionState.PLANNING)
-        self._link.send(_create_command(job))
+        if job.starts_at_once:
+            self._link.send(create_convert_command(job))
+        else:
+            self._link.send(create_plan_command(job, resume=True))
 
     def _set_state(self, state: ConversionState) -> None:
         if state is not self._state:
@@ -200,56 +261,73 @@ class ConversionController(QObject):
 
     @Slot(object)
     def _on_link_event_received(self, event: Event) -> None:
-        if self._current is None:
+        if self._current is None or self._is_stale(event):
             return
         match event:
             case ConversionPlanned():
                 self._receive_plan(event.plan, self._current)
             case ConversionProgressed():
                 self.progressed.emit(event)
+            case MeasuringProgressed():
+                self.measured.emit(event)
+            case EvaluationProgressed():
+                self.evaluation_progressed.emit(event)
             case ConversionFinished():
                 self.finished.emit(event.report)
                 self._start_next()
-            case JobFailed():
-                self._fail(event.error)
-            case JobCancelled():
-                self.cancelled.emit()
+            case EvaluationFinished():
+                self.evaluated.emit(event.evaluations)
                 self._start_next()
+            case JobFailed():
+                self._receive_failure(event.error, self._current)
+            case JobCancelled():
+                self._receive_cancellation()
             case WorkerDied():
                 self._fail(_describe_death(event))
+
+    def _is_stale(self, event: Event) -> bool:
+        """Whether this is about a plan that is no longer wanted."""
+        if not self._num_stale_plans:
+            return False
+        if isinstance(event, WorkerDied):
+            self._num_stale_plans = 0
+            return False
+        if isinstance(event, ConversionPlanned | JobFailed | JobCancelled):
+            self._num_stale_plans -= 1
+        return True
 
     def _receive_plan(self, plan: ConversionPlan, job: ConversionJob) -> None:
         is_cancelling = self._state is ConversionState.CANCELLING
         if is_cancelling and not job.starts_at_once:
-            self.cancelled.emit()  # the plan was this job's last event
+            self.cancelled.emit(False)  # the plan was this job's last event
             self._start_next()
             return
+        self._plan = plan
+        if plan.num_kept_parts and not job.starts_at_once:
+            self._current = replace(job, options=kept_options(plan))
         self.planned.emit(plan)
         if not is_cancelling:
             is_started = job.starts_at_once
             self._set_state(ConversionState.CONVERTING if is_started else ConversionState.PLANNED)
 
-    def _fail(self, error: ErrorInfo) -> None:
-        self.failed.emit(error)
+    def _receive_failure(self, error: ErrorInfo, job: ConversionJob) -> None:
+        is_replan = self._plan is not None and not job.starts_at_once
+        if is_replan and self._state is ConversionState.PLANNING:
+            self._set_state(ConversionState.REFUSED)
+            self.plan_refused.emit(error)
+        else:
+            self._fail(error)
+
+    def _receive_cancellation(self) -> None:
+        if self._is_evaluating:
+            self.evaluation_cancelled.emit()
+        else:
+            self.cancelled.emit(self._keeps_parts)
         self._start_next()
 
-
-def create_output_name(source: Path) -> str:
-    """The folder in the library: the file's name without its ending, or the folder's name."""
-    return source.stem if source.suffix.lower() == ".gguf" else source.name
-
-
-def _create_command(job: ConversionJob) -> Command:
-    if job.starts_at_once:
-        return ConvertSource(
-            source=job.source,
-            output=job.output,
-            grid=job.grid,
-            group_size=job.group_size,
-            tokenizer_dir=job.tokenizer_dir,
-            overwrite=job.overwrite,
-        )
-    return PlanConversion(job.source, job.output, job.grid, job.group_size, job.tokenizer_dir)
+    def _fail(self, error: ErrorInfo) -> None:
+        (self.evaluation_failed if self._is_evaluating else self.failed).emit(error)
+        self._start_next()
 
 
 def _describe_death(event: WorkerDied) -> ErrorInfo:

@@ -41,6 +41,21 @@ def format_error(rel_err: float) -> str:
     return "0" if rel_err == 0 else f"{rel_err * 100:.2g} %"
 
 
+def format_perplexity(perplexity: float) -> str:
+    """Five significant digits: grids differ in the third."""
+    return f"{perplexity:.5g}"
+
+
+def format_kl(kl: float) -> str:
+    """Nats per token; small ones with two significant digits."""
+    return f"{kl:.2g}" if kl < 0.01 else f"{kl:.4f}"
+
+
+def format_share(share: float) -> str:
+    """`97.3 %`."""
+    return f"{share:.1%}".replace("%", " %")
+
+
 def format_moment(moment: datetime, now: datetime) -> str:
     """`14:05` today, `Mon 14:05` this week, else the date; both in local time."""
     age = now.date() - moment.date()

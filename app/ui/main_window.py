@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLay
 from app.core.events import ErrorInfo
 from app.core.settings import SettingsStore
 from app.ui.controllers import Controllers
+from app.ui.dialogs.close_dialog import CloseDialog
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
@@ -43,6 +44,8 @@ class MainWindow(QMainWindow):
         self._theme = theme
         self._starter = starter
         self._is_painted = False
+        self._may_interrupt = False
+        self._close_dialog: CloseDialog | None = None
         self.chat_page = ChatPage(controllers.chat, settings, has_starter=starter is not None)
         self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
         self.banners = BannerStack()
@@ -56,7 +59,7 @@ class MainWindow(QMainWindow):
         )
         self._build()
         self.overlay = DropOverlay(self)
-        self.overlay.paths_dropped.connect(self.convert)
+        self.overlay.paths_dropped.connect(self.offer)
         self._connect()
         self._create_shortcuts()
         self._restore_geometry()
@@ -66,9 +69,14 @@ class MainWindow(QMainWindow):
         self._on_page_requested(self._pages.indexOf(page))
 
     def convert(self, sources: Sequence[Path]) -> None:
-        """Starts (or queues) conversions and shows them."""
+        """Starts (or queues) conversions as recommended, and shows them."""
         self.show_page(self.convert_page)
         self._controllers.conversion.enqueue(sources)
+
+    def offer(self, sources: Sequence[Path]) -> None:
+        """Plans conversions; each waits for the user's choice."""
+        self.show_page(self.convert_page)
+        self._controllers.conversion.enqueue(sources, start=False)
 
     def chat_with(self, model_dir: Path) -> None:
         """Opens a new conversation with a checkpoint."""
@@ -109,6 +117,10 @@ class MainWindow(QMainWindow):
             self.convert([self._starter])
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self._controllers.conversion.is_converting and not self._may_interrupt:
+            event.ignore()
+            self._ask_to_close()
+            return
         geometry = self.saveGeometry().toBase64().data()
         self._settings.update(window_geometry=bytes(geometry).decode("ascii"))
         super().closeEvent(event)
@@ -118,6 +130,28 @@ class MainWindow(QMainWindow):
         if not self._is_painted:
             self._is_painted = True
             self.painted.emit()
+
+    def _ask_to_close(self) -> None:
+        job = self._controllers.conversion.current_job
+        if job is None or self._close_dialog is not None:
+            return
+        dialog = CloseDialog(job.source.name, self)
+        dialog.accepted.connect(self._on_close_accepted)
+        dialog.finished.connect(self._on_close_answered)
+        self._close_dialog = dialog
+        dialog.open()
+
+    def _on_close_answered(self) -> None:
+        self._close_dialog = None
+
+    def _on_close_accepted(self) -> None:
+        self._may_interrupt = True
+        self.close()
+
+    def _on_conversion_state_changed(self) -> None:
+        """There is nothing left to interrupt: the question is void."""
+        if self._close_dialog is not None and not self._controllers.conversion.is_converting:
+            self._close_dialog.reject()
 
     def _on_page_requested(self, position: int) -> None:
         self._pages.setCurrentIndex(position)
@@ -134,7 +168,7 @@ class MainWindow(QMainWindow):
 
     def _pick(self, *, wants_folder: bool) -> None:
         dialog = SourceDialog(wants_folder=wants_folder, parent=self)
-        dialog.paths_chosen.connect(self.convert)
+        dialog.paths_chosen.connect(self.offer)
         dialog.open()
 
     def _restore_geometry(self) -> None:
@@ -174,6 +208,7 @@ class MainWindow(QMainWindow):
         self._controllers.library.entries_changed.connect(self.chat_page.set_entries)
         self._controllers.library.failed.connect(self.show_error)
         self._controllers.conversion.finished.connect(self._on_conversion_finished)
+        self._controllers.conversion.state_changed.connect(self._on_conversion_state_changed)
 
     def _create_shortcuts(self) -> None:
         chat = self.chat_page

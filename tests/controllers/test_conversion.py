@@ -9,8 +9,10 @@ import psutil
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.controllers.conversion import (
-    ConversionController,
+from app.controllers.conversion import ConversionController
+from app.controllers.conversion_job import (
+    ConversionJob,
+    ConversionOptions,
     ConversionState,
     create_output_name,
 )
@@ -30,7 +32,21 @@ class Journal:
         controller.progressed.connect(self._note(lambda event: f"progress {event.done_bytes}"))
         controller.finished.connect(self._note(lambda report: f"finished {report.output.name}"))
         controller.failed.connect(self._note(lambda error: f"failed {error.kind}"))
-        controller.cancelled.connect(lambda: self.lines.append("cancelled"))
+        controller.cancelled.connect(
+            lambda kept: self.lines.append("paused" if kept else "cancelled")
+        )
+        controller.plan_refused.connect(self._note(lambda error: f"refused {error.kind}"))
+        controller.measured.connect(self._note(lambda event: f"measured {event.num_done}"))
+        controller.evaluation_progressed.connect(
+            self._note(lambda event: f"evaluating {event.grid}")
+        )
+        controller.evaluated.connect(
+            self._note(lambda rows: "evaluated " + ",".join(row.grid for row in rows))
+        )
+        controller.evaluation_failed.connect(
+            self._note(lambda error: f"evaluation failed {error.kind}")
+        )
+        controller.evaluation_cancelled.connect(lambda: self.lines.append("evaluation cancelled"))
 
     def _note(self, describe: Callable[..., str]) -> Callable[[object], None]:
         return lambda value: self.lines.append(describe(value))
@@ -151,10 +167,10 @@ def test_a_plan_waits_for_start(
 ) -> None:
     controller.enqueue([Path("one.gguf")], start=False)
     wait_for_state(qtbot, controller, ConversionState.PLANNED)
-    controller.replan(grid="w4", group_size=64)
+    controller.replan(ConversionOptions("w4", 64))
     wait_for_state(qtbot, controller, ConversionState.PLANNED)
     assert controller.current_job
-    assert (controller.current_job.grid, controller.current_job.group_size) == ("w4", 64)
+    assert controller.current_job.options == ConversionOptions("w4", 64)
     controller.start()
     wait_for_idle(qtbot, controller)
     assert journal.lines == [
@@ -165,6 +181,129 @@ def test_a_plan_waits_for_start(
         "progress 5000000000",
         "finished one",
     ]
+
+
+def test_options_that_cannot_be_planned_can_be_changed(
+    qtbot: QtBot, controller: ConversionController, journal: Journal
+) -> None:
+    controller.enqueue([Path("one.gguf")], start=False)
+    wait_for_state(qtbot, controller, ConversionState.PLANNED)
+    controller.replan(ConversionOptions("w3w4", vram_budget=1))
+    wait_for_state(qtbot, controller, ConversionState.REFUSED)
+    controller.start()
+    assert controller.state is ConversionState.REFUSED, "nothing can be started"
+    controller.replan(ConversionOptions("w3"))
+    wait_for_state(qtbot, controller, ConversionState.PLANNED)
+    assert journal.lines[1:] == ["planned auto", "refused ResourceError", "planned w3"]
+
+
+def test_a_plan_that_is_being_measured_is_given_up_for_another(
+    qtbot: QtBot, controller: ConversionController, journal: Journal
+) -> None:
+    controller.enqueue([Path("one.gguf")], start=False)
+    wait_for_state(qtbot, controller, ConversionState.PLANNED)
+    controller.replan(ConversionOptions("w3w4", vram_budget=2))
+    qtbot.waitUntil(lambda: "measured 1" in journal.lines, timeout=TIMEOUT_MS)
+    controller.replan(ConversionOptions("w3w4", vram_budget=2))
+    controller.replan(ConversionOptions("w8"))
+    wait_for_state(qtbot, controller, ConversionState.PLANNED)
+    controller.start()
+    wait_for_idle(qtbot, controller)
+    assert [line for line in journal.lines if not line.startswith("measured")] == [
+        "started one",
+        "planned auto",
+        "planned w8",
+        "planned w8",
+        "progress 5000000000",
+        "finished one",
+    ]
+
+
+def test_waiting_sources_can_be_converted_the_same_way(
+    qtbot: QtBot, controller: ConversionController, journal: Journal
+) -> None:
+    controller.enqueue([Path("one.gguf"), Path("two.gguf")], start=False)
+    wait_for_state(qtbot, controller, ConversionState.PLANNED)
+    controller.start_all(ConversionOptions("w4"))
+    wait_for_idle(qtbot, controller)
+    assert [line for line in journal.lines if line.startswith(("planned", "finished"))] == [
+        "planned auto",
+        "planned w4",
+        "finished one",
+        "planned w4",
+        "finished two",
+    ]
+
+
+def test_an_interrupted_conversion_is_resumed_as_it_was_begun(
+    qtbot: QtBot, controller: ConversionController, journal: Journal
+) -> None:
+    controller.enqueue([Path("kept.gguf")], start=False)
+    wait_for_state(qtbot, controller, ConversionState.PLANNED)
+    assert controller.current_job
+    assert controller.current_job.options.grid == "w3"
+    controller.start(resume=True)
+    assert controller.current_job.resumes
+    wait_for_idle(qtbot, controller)
+    assert journal.lines[-1] == "finished kept"
+
+
+def test_an_interrupted_conversion_can_begin_anew(
+    qtbot: QtBot, controller: ConversionController, journal: Journal
+) -> None:
+    controller.enqueue([Path("kept.gguf")], start=False)
+    wait_for_state(qtbot, controller, ConversionState.PLANNED)
+    controller.replan(ConversionOptions())
+    wait_for_state(qtbot, controller, ConversionState.PLANNED)
+    controller.start()
+    assert controller.current_job
+    assert not controller.current_job.resumes
+    wait_for_idle(qtbot, controller)
+    assert journal.lines[1:3] == ["planned w3", "planned auto"]
+
+
+def test_a_paused_conversion_goes_on_or_is_thrown_away(
+    qtbot: QtBot, controller: ConversionController, journal: Journal
+) -> None:
+    controller.enqueue([Path("slow.gguf")])
+    wait_for_state(qtbot, controller, ConversionState.CONVERTING)
+    job = controller.current_job
+    assert job
+    assert controller.is_converting
+    controller.cancel(keep_parts=True)
+    wait_for_idle(qtbot, controller)
+    assert journal.lines[-1] == "paused"
+    controller.resume(job)
+    wait_for_state(qtbot, controller, ConversionState.CONVERTING)
+    assert controller.current_job
+    assert controller.current_job.resumes
+    controller.cancel()
+    wait_for_idle(qtbot, controller)
+    assert journal.lines[-1] == "cancelled"
+    controller.discard_parts(job.output)
+    qtbot.waitUntil(lambda: (library_dir() / "discarded").is_dir(), timeout=TIMEOUT_MS)
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [
+        ("one", "evaluated this,w3"),
+        ("bad", "evaluation failed InvalidSourceError"),
+        ("slow", "evaluation cancelled"),
+    ],
+)
+def test_a_finished_job_is_evaluated(
+    name: str, ending: str, qtbot: QtBot, controller: ConversionController, journal: Journal
+) -> None:
+    job = ConversionJob(1, Path(f"{name}.gguf"), library_dir() / name)
+    controller.evaluate(job, ("w3",))
+    assert controller.state is ConversionState.EVALUATING
+    qtbot.waitUntil(lambda: "evaluating this" in journal.lines, timeout=TIMEOUT_MS)
+    if name == "slow":
+        controller.cancel()
+        assert not controller.is_converting
+    wait_for_idle(qtbot, controller)
+    assert journal.lines == ["evaluating this", ending]
 
 
 def test_a_plan_can_be_cancelled(

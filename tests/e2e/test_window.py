@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QListView
+from PySide6.QtWidgets import QLabel, QListView, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.chat.transcript import SamplingSettings
@@ -94,13 +94,19 @@ def test_dropped_file_becomes_a_conversation_that_survives_a_restart(
 def convert_by_drop(qtbot: QtBot, program: Program, source: Path) -> None:
     page = program.window.convert_page
     drop_on(program.window, [source])
-    wait(qtbot, lambda: page.plan.isVisible() or page.error.isVisible())
+    wait(qtbot, lambda: page.options.isVisible() or page.error.isVisible())
+    assert "Recommended: Exact" in texts(page.options)
+    page.options.convert_button.click()
     wait(qtbot, lambda: page.report.isVisible() or page.error.isVisible())
     assert page.report.isVisible(), page.error.message.text()
     assert "Lossless" in page.report.badge.text()
     page.report.chat_button.click()
     assert program.window.chat_page.isVisible()
     wait_for_state(qtbot, program, ChatState.READY)
+
+
+def texts(widget: QWidget) -> str:
+    return "\n".join(label.text() for label in widget.findChildren(QLabel))
 
 
 def open_first_conversation(qtbot: QtBot, program: Program) -> None:
@@ -201,7 +207,7 @@ def test_cancelled_conversion_leaves_nothing(
     qtbot: QtBot, program: Program, starter_gguf: Path
 ) -> None:
     page = program.window.convert_page
-    drop_on(program.window, [starter_gguf])
+    program.window.convert([starter_gguf])
     wait(qtbot, lambda: page.plan.isVisible() or page.report.isVisible())
     page.progress.cancel_button.click()
     wait(qtbot, lambda: page.error.isVisible() or page.report.isVisible())

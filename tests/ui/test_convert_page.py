@@ -7,15 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.controllers.conversion import ConversionController, ConversionJob, ConversionState
+from app.controllers.conversion import ConversionController
+from app.controllers.conversion_job import ConversionJob, ConversionState
 from app.core.events import (
     ConversionPlan,
     ConversionProgressed,
     ConversionReport,
     ErrorInfo,
+    PartReport,
     PlannedGroup,
     TensorReport,
 )
@@ -38,6 +41,8 @@ PLAN = ConversionPlan(
     source_bytes=6 << 30,
     output_bytes=5 << 30,
     notes=("One tensor is quantized anew.",),
+    memory_bytes=7 << 30,
+    memory_context=4096,
 )
 REPORT = ConversionReport(
     output=JOB.output,
@@ -57,9 +62,16 @@ REPORT = ConversionReport(
         TensorReport("layers.0.q_proj", "Q4_0", "exact", "int4 sym g32", 0.0, 1 << 20),
         TensorReport("lm_head", "IQ3_S", "requant", "int4 sym g128", 0.0712, 9 << 20),
     ),
+    grid="w4",
+    parts=(
+        PartReport("layer_00", ("exact",), 0.0, 0.0, 1 << 20),
+        PartReport("lm_head", ("requant",), 0.0712, 0.0712, 9 << 20),
+    ),
 )
 # Beyond 2^31: a Qt signal or progress bar that counts in int would wrap.
-PROGRESS = ConversionProgressed("layer 7", 8, 18, 3 << 30, 6 << 30, 30.0)
+PROGRESS = ConversionProgressed(
+    "layer 7", 8, 18, 3 << 30, 6 << 30, 30.0, "layers.7.mlp.up_proj", 30.0
+)
 
 
 @pytest.fixture
@@ -108,6 +120,7 @@ def test_plan_is_shown_as_a_table(
         "1.2 B parameters",
         "16 layers",
         "6.0 GiB → 5.0 GiB",
+        "7.0 GiB of memory",
     ):
         assert expected in shown
     assert "One tensor is quantized anew." in shown
@@ -124,7 +137,7 @@ def test_progress_tells_share_speed_and_time_left(
     controller.planned.emit(PLAN)
     controller.progressed.emit(PROGRESS)
     shown = texts(page.progress)
-    for expected in ("50 %", "layer 7", "102 MiB/s", "30 s left"):
+    for expected in ("50 %", "layer 7", "mlp.up_proj", "102 MiB/s", "30 s left"):
         assert expected in shown
     assert page.progress.strip.accessibleDescription() == "8 of 18 parts written"
 
@@ -140,20 +153,18 @@ def test_report_is_shown_with_every_tensor_on_demand(
     for expected in ("112", "tensors requantized", "7.1 %", "13 s", "800 MiB"):
         assert expected in shown
     assert "Lossless" not in shown
-    assert not page.report.table.isVisible()
-    page.report.tensors_button.click()
-    assert [row[0] for row in cells(page.report.table)] == ["layers.0.q_proj", "lm_head"]
+    assert not page.errors.tensors.isVisible()
+    page.errors.tensors_button.click()
+    assert [row[0] for row in cells(page.errors.tensors)] == ["layers.0.q_proj", "lm_head"]
 
 
 def test_tensors_are_sorted_by_their_numbers(
     page: ConvertPage, controller: ConversionController
 ) -> None:
     controller.finished.emit(REPORT)
-    page.report.tensors_button.click()
-    page.report.table.sortByColumn(
-        4, page.report.table.horizontalHeader().sortIndicatorOrder().DescendingOrder
-    )
-    assert [row[4] for row in cells(page.report.table)] == ["7.1 %", "0"]
+    page.errors.tensors_button.click()
+    page.errors.tensors.sortByColumn(4, Qt.SortOrder.DescendingOrder)
+    assert [row[4] for row in cells(page.errors.tensors)] == ["7.1 %", "0"]
 
 
 def test_lossless_is_said_only_of_lossless(
@@ -202,7 +213,7 @@ def test_existing_output_is_a_choice_not_a_failure(
 
 def test_cancelled_is_no_failure(page: ConvertPage, controller: ConversionController) -> None:
     controller.job_started.emit(JOB)
-    controller.cancelled.emit()
+    controller.cancelled.emit(False)
     assert "nothing was left behind" in texts(page.error)
 
 

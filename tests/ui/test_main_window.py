@@ -44,9 +44,13 @@ CONTROLS = (
 
 @pytest.fixture
 def enqueued(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """What the window asked to convert; nothing is converted."""
+    """What the window asked to plan or convert; nothing is."""
     sources: list[Path] = []
-    monkeypatch.setattr(program.controllers.conversion, "enqueue", sources.extend)
+
+    def enqueue(paths: list[Path], *, start: bool = True) -> None:
+        sources.extend(paths)
+
+    monkeypatch.setattr(program.controllers.conversion, "enqueue", enqueue)
     return sources
 
 
@@ -82,7 +86,7 @@ def test_no_child_takes_drops_away_from_the_window(program: Program) -> None:
     assert thieves == []
 
 
-def test_dragging_covers_the_window_and_dropping_converts(
+def test_dragging_covers_the_window_and_dropping_offers_to_convert(
     program: Program, enqueued: list[Path], tmp_path: Path
 ) -> None:
     file, folder = tmp_path / "模型 one.gguf", tmp_path / "two"

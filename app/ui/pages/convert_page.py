@@ -1,8 +1,10 @@
-"""The Convert page: a dropped source, its plan, its progress, its report."""
+"""The Convert page: a dropped source, how to convert it, its progress, its quality."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -15,15 +17,29 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.controllers.conversion import ConversionController, ConversionJob, ConversionState
+from app.controllers.conversion import ConversionController
+from app.controllers.conversion_job import ConversionJob, ConversionOptions, ConversionState
 from app.core.errors import OutputExistsError
-from app.core.events import ConversionPlan, ConversionProgressed, ConversionReport, ErrorInfo
+from app.core.events import (
+    ConversionPlan,
+    ConversionProgressed,
+    ConversionReport,
+    ErrorInfo,
+    EvaluationProgressed,
+    GridEvaluation,
+    MeasuringProgressed,
+)
+from app.ui.dialogs.report_dialog import ReportDialog
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.drop_zone import DropZone
 from app.ui.widgets.error_card import ErrorCard
+from app.ui.widgets.errors_card import ErrorsCard
+from app.ui.widgets.evaluation_card import EvaluationCard
+from app.ui.widgets.options_card import OptionsCard
 from app.ui.widgets.plan_card import PlanCard
 from app.ui.widgets.progress_card import ProgressCard
 from app.ui.widgets.report_card import ReportCard
+from app.ui.widgets.resume_card import ResumeCard
 from app.ui.widgets.source_card import SourceCard
 
 _COLUMN_WIDTH = 920
@@ -51,12 +67,30 @@ class ConvertPage(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._controller = controller
         self._job: ConversionJob | None = None
-        self.drop_zone = DropZone(has_starter=has_starter)
-        self.source = SourceCard()
-        self.progress = ProgressCard()
-        self.plan = PlanCard()
-        self.report = ReportCard()
+        self._report: ConversionReport | None = None
         self.error = ErrorCard()
+        self.source = SourceCard()
+        self.resume = ResumeCard()
+        self.options = OptionsCard()
+        self.progress = ProgressCard()
+        self.report = ReportCard()
+        self.evaluation = EvaluationCard()
+        self.errors = ErrorsCard()
+        self.plan = PlanCard()
+        self.drop_zone = DropZone(has_starter=has_starter)
+        self._cards = (
+            self.error,
+            self.source,
+            self.resume,
+            self.options,
+            self.progress,
+            self.report,
+            self.evaluation,
+            self.errors,
+            self.plan,
+            self.drop_zone,
+        )
+        self._area = QScrollArea()
         self._queue = QLabel()
         self._clear_queue = QPushButton(self.tr("Forget them"))
         self._pick_another = QPushButton(self.tr("Convert another…"))
@@ -65,19 +99,15 @@ class ConvertPage(QWidget):
         self._show_only(self.drop_zone)
 
     def _show_only(self, *cards: QWidget) -> None:
-        for card in (
-            self.drop_zone,
-            self.source,
-            self.progress,
-            self.error,
-            self.report,
-            self.plan,
-        ):
+        for card in self._cards:
             card.setVisible(card in cards)
         self._pick_another.setVisible(self.drop_zone not in cards)
+        self._area.verticalScrollBar().setValue(0)
 
     def _on_job_started(self, job: ConversionJob) -> None:
         self._job = job
+        self._report = None
+        self.options.reset()
         self.source.show_job(job)
         self.progress.show_planning()
         self._show_only(self.source, self.progress)
@@ -85,22 +115,66 @@ class ConvertPage(QWidget):
     def _on_planned(self, plan: ConversionPlan) -> None:
         self.source.show_plan(plan)
         self.plan.show_plan(plan)
+        job = self._controller.current_job
+        if job is None or job.starts_at_once:
+            self._show_converting(plan)
+        elif plan.num_kept_parts:
+            self.resume.show_plan(plan)
+            self._show_only(self.source, self.resume, self.plan)
+            self._focus(self.resume.resume_button)
+        else:
+            self._show_choice(plan)
+
+    def _show_choice(self, plan: ConversionPlan) -> None:
+        was_shown = self.options.isVisible()
+        self.options.show_plan(plan)
+        if not was_shown:
+            self._show_only(self.source, self.options, self.plan)
+            self._focus(self.options.convert_button)
+
+    def _show_converting(self, plan: ConversionPlan) -> None:
         self.progress.show_starting(plan.num_layers)
         self._show_only(self.source, self.progress, self.plan)
+
+    def _focus(self, button: QPushButton) -> None:
+        """So that Enter takes what is offered."""
+        if self.isVisible():
+            button.setFocus()
+
+    def _on_plan_refused(self, error: ErrorInfo) -> None:
+        self.options.show_refused(error)
+
+    def _on_measured(self, progress: MeasuringProgressed) -> None:
+        self.options.show_measuring(progress)
+        self.progress.show_measuring(progress)
 
     def _on_progressed(self, progress: ConversionProgressed) -> None:
         if self._controller.state is not ConversionState.CANCELLING:
             self.progress.show_progress(progress)
 
+    def _on_evaluation_progressed(self, progress: EvaluationProgressed) -> None:
+        if self._controller.state is not ConversionState.CANCELLING:
+            self.progress.show_evaluation(progress)
+
     def _on_state_changed(self, state: ConversionState) -> None:
         if state is ConversionState.CANCELLING:
             self.progress.show_cancelling()
+        if state is ConversionState.CONVERTING and not self.progress.isVisible():
+            self.progress.show_opening()  # the plan is made once more, with the file at hand
+            self._show_only(self.source, self.progress, self.plan)
+        self.evaluation.set_can_measure(state is ConversionState.IDLE)
 
     def _on_finished(self, report: ConversionReport) -> None:
+        self._job = self._controller.current_job or self._job
+        self._report = report
         self.report.show_report(report)
-        self._show_only(self.source, self.report, self.plan)
-        if self.isVisible():
-            self.report.chat_button.setFocus()
+        self.errors.show_report(report)
+        self.evaluation.show_report(report)
+        self._show_report()
+        self._focus(self.report.chat_button)
+
+    def _show_report(self) -> None:
+        self._show_only(self.source, self.report, self.evaluation, self.errors, self.plan)
 
     def _on_failed(self, error: ErrorInfo) -> None:
         if error.kind == OutputExistsError.__name__:
@@ -109,41 +183,102 @@ class ConvertPage(QWidget):
             self.error.show_error(self._job_name, error)
         self._show_only(self.error, self.drop_zone)
 
-    def _on_cancelled(self) -> None:
-        self.error.show_cancelled(self._job_name)
+    def _on_cancelled(self, are_parts_kept: bool) -> None:
+        self._job = self._controller.current_job or self._job
+        if are_parts_kept:
+            self.error.show_paused(self._job_name)
+        else:
+            self.error.show_cancelled(self._job_name)
         self._show_only(self.error, self.drop_zone)
+
+    def _on_evaluation_requested(self, compare: tuple[str, ...]) -> None:
+        if self._job is not None:
+            self.progress.show_evaluating()
+            self.progress.show()
+            self._area.verticalScrollBar().setValue(0)
+            self.evaluation.problem.hide()
+            self._controller.evaluate(self._job, compare)
+
+    def _on_evaluated(self, evaluations: tuple[GridEvaluation, ...]) -> None:
+        if self._report is not None:
+            self._report = replace(self._report, evaluations=evaluations)
+            self.evaluation.show_report(self._report)
+            self.progress.hide()
+
+    def _on_evaluation_failed(self, error: ErrorInfo) -> None:
+        self.evaluation.show_error(error)
+        self.progress.hide()
+
+    def _on_evaluation_cancelled(self) -> None:
+        self.progress.hide()
+
+    def _on_plan_requested(self, options: ConversionOptions) -> None:
+        self.options.show_planning()
+        self._controller.replan(options)
+
+    def _on_resume_requested(self) -> None:
+        self._controller.start(resume=True)
+
+    def _on_restart_requested(self) -> None:
+        self.progress.show_planning()
+        self._show_only(self.source, self.progress)
+        self._controller.replan(ConversionOptions())
+
+    def _on_convert_requested(self, options: ConversionOptions) -> None:
+        self._controller.start(options)
 
     def _on_retry_requested(self) -> None:
         if self._job is not None:
-            self._controller.enqueue([self._job.source])
+            job = self._job
+            self._controller.enqueue([job.source], overwrite=job.overwrite, start=False)
+
+    def _on_resume_paused_requested(self) -> None:
+        if self._job is not None:
+            self._controller.resume(self._job)
+
+    def _on_discard_requested(self) -> None:
+        if self._job is not None:
+            self._controller.discard_parts(self._job.output)
+            self.error.show_cancelled(self._job_name)
 
     def _on_overwrite_requested(self) -> None:
         if self._job is not None:
-            self._controller.enqueue([self._job.source], overwrite=True)
+            self._controller.enqueue([self._job.source], overwrite=True, start=False)
+
+    def _on_conversion_requested(self, grid: str) -> None:
+        if self._job is not None:
+            size = self._job.options.group_size
+            options = ConversionOptions(grid, size, allow_lossy=True, evaluate=True)
+            self._controller.enqueue([self._job.source], options, overwrite=True)
 
     def _on_existing_chat_requested(self) -> None:
         if self._job is not None:
             self.chat_requested.emit(self._job.output)
+
+    def _on_save_requested(self, checkpoint: Path) -> None:
+        dialog = ReportDialog(checkpoint.name, self)
+        dialog.path_chosen.connect(lambda path: self._controller.reports.save(checkpoint, path))
+        dialog.open()
 
     def _on_queue_changed(self, queue: Sequence[ConversionJob]) -> None:
         names = ", ".join(job.source.name for job in queue)
         self._queue.setText(self.tr("Waiting: {names}").format(names=names))
         self._queue.setVisible(bool(queue))
         self._clear_queue.setVisible(bool(queue))
+        self.options.set_num_waiting(len(queue))
 
     @property
     def _job_name(self) -> str:
         return self._job.source.name if self._job else ""
 
     def _build(self) -> None:
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(area.focusPolicy().NoFocus)
-        area.setWidget(self._create_content())
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setWidgetResizable(True)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.setWidget(self._create_content())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(area)
+        layout.addWidget(self._area)
 
     def _create_content(self) -> QWidget:
         column = QWidget()
@@ -153,14 +288,7 @@ class ConvertPage(QWidget):
         rows.setSpacing(16)
         rows.addLayout(self._create_head())
         rows.addLayout(self._create_queue_row())
-        for card in (
-            self.error,
-            self.source,
-            self.progress,
-            self.report,
-            self.plan,
-            self.drop_zone,
-        ):
+        for card in self._cards:
             rows.addWidget(card)
         rows.addStretch(1)
         content = QWidget()
@@ -191,21 +319,48 @@ class ConvertPage(QWidget):
         return row
 
     def _connect(self) -> None:
+        self._connect_controller(self._controller)
+        self._clear_queue.clicked.connect(self._controller.clear_queue)
+        self._connect_choices()
+        self.error.retry_requested.connect(self._on_retry_requested)
+        self.error.resume_requested.connect(self._on_resume_paused_requested)
+        self.error.discard_requested.connect(self._on_discard_requested)
+        self.error.overwrite_requested.connect(self._on_overwrite_requested)
+        self.error.chat_requested.connect(self._on_existing_chat_requested)
+        self.report.chat_requested.connect(self.chat_requested)
+        self.report.save_requested.connect(self._on_save_requested)
+        self.evaluation.evaluation_requested.connect(self._on_evaluation_requested)
+        self.evaluation.conversion_requested.connect(self._on_conversion_requested)
+        self.drop_zone.file_requested.connect(self.file_requested)
+        self.drop_zone.folder_requested.connect(self.folder_requested)
+        self.drop_zone.starter_requested.connect(self.starter_requested)
+
+    def _connect_choices(self) -> None:
         controller = self._controller
+        self.options.plan_requested.connect(self._on_plan_requested)
+        self.options.convert_requested.connect(self._on_convert_requested)
+        self.options.convert_all_requested.connect(controller.start_all)
+        self.options.cancel_requested.connect(controller.cancel)
+        self.resume.resume_requested.connect(self._on_resume_requested)
+        self.resume.restart_requested.connect(self._on_restart_requested)
+        self.resume.cancel_requested.connect(controller.cancel)
+        self.progress.cancel_requested.connect(controller.cancel)
+        self.progress.pause_requested.connect(lambda: controller.cancel(keep_parts=True))
+
+    def _connect_controller(self, controller: ConversionController) -> None:
         controller.job_started.connect(self._on_job_started)
         controller.planned.connect(self._on_planned)
+        controller.plan_refused.connect(self._on_plan_refused)
+        controller.measured.connect(self._on_measured)
         controller.progressed.connect(self._on_progressed)
+        controller.evaluation_progressed.connect(self._on_evaluation_progressed)
         controller.state_changed.connect(self._on_state_changed)
         controller.finished.connect(self._on_finished)
         controller.failed.connect(self._on_failed)
         controller.cancelled.connect(self._on_cancelled)
+        controller.evaluated.connect(self._on_evaluated)
+        controller.evaluation_failed.connect(self._on_evaluation_failed)
+        controller.evaluation_cancelled.connect(self._on_evaluation_cancelled)
         controller.queue_changed.connect(self._on_queue_changed)
-        self._clear_queue.clicked.connect(controller.clear_queue)
-        self.progress.cancel_requested.connect(controller.cancel)
-        self.error.retry_requested.connect(self._on_retry_requested)
-        self.error.overwrite_requested.connect(self._on_overwrite_requested)
-        self.error.chat_requested.connect(self._on_existing_chat_requested)
-        self.report.chat_requested.connect(self.chat_requested)
-        self.drop_zone.file_requested.connect(self.file_requested)
-        self.drop_zone.folder_requested.connect(self.folder_requested)
-        self.drop_zone.starter_requested.connect(self.starter_requested)
+        controller.reports.saved.connect(self.report.show_saved)
+        controller.reports.failed.connect(self.report.show_save_error)

@@ -1,19 +1,19 @@
-"""The quality report of a finished conversion, and the way to the chat."""
+"""What became of a finished conversion, in eight numbers, and the way to the chat."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from pathlib import Path
+
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from app.core.events import ConversionReport
+from app.core.events import ConversionReport, ErrorInfo
 from app.core.units import format_bytes
 from app.ui.formats import format_count, format_duration, format_error
-from app.ui.item_models.row_model import Column
 from app.ui.path_labels import path_label
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
-from app.ui.widgets.row_table import RowTable
 
 _TILES_PER_ROW = 4
 
@@ -21,9 +21,11 @@ _TILES_PER_ROW = 4
 class ReportCard(Card):
     """Signals:
     chat_requested(Path): talk to the checkpoint in this folder.
+    save_requested(Path): save the report of the checkpoint in this folder.
     """
 
     chat_requested = Signal(object)
+    save_requested = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
@@ -31,34 +33,42 @@ class ReportCard(Card):
         self.badge = QLabel()
         self.badge.setFont(ui_font(1.0, bold=True))
         self.badge.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self._headline = QLabel()
+        self._headline = QLabel(self.tr("Converted"))
         self._headline.setFont(ui_font(1.3, bold=True))
         self._notes = QLabel()
         self._notes.setWordWrap(True)
+        self.saved = QLabel()
+        self.saved.setWordWrap(True)
         self._tiles = QGridLayout()
         self._tiles.setSpacing(10)
         self.chat_button = QPushButton(self.tr("Chat with it"))
         self.folder_button = QPushButton(self.tr("Open folder"))
-        self.tensors_button = QPushButton(self.tr("Show every tensor"))
-        self.table = RowTable(
-            self._create_columns(),
-            self.tr("Every tensor"),
-            max_rows=12,
-            is_sortable=True,
-            is_first_wide=True,
-        )
+        self.save_button = QPushButton(self.tr("Save report…"))
         self._build()
 
     def show_report(self, report: ConversionReport) -> None:
-        """Shows a report; the tensors stay folded."""
+        """Shows a report."""
         self._report = report
-        self._headline.setText(self.tr("Converted"))
+        self.saved.hide()
         self._show_badge(report)
         self._fill_tiles(report)
         self._notes.setText("\n".join(report.notes))
         self._notes.setVisible(bool(report.notes))
-        self.tensors_button.setVisible(bool(report.tensors))
-        self.tensors_button.setChecked(False)
+
+    def show_saved(self, path: Path) -> None:
+        """The report was saved as this Markdown file."""
+        text = self.tr("The report was saved as {markdown} and {json}.")
+        names = {"markdown": str(path), "json": path.with_suffix(".json").name}
+        self._show_outcome(text.format(**names), "success")
+
+    def show_save_error(self, error: ErrorInfo) -> None:
+        """The report could not be saved."""
+        self._show_outcome(error.message, "danger")
+
+    def _show_outcome(self, text: str, tone: str) -> None:
+        self.saved.setText(text)
+        set_role(self.saved, "tone", tone)
+        self.saved.show()
 
     def _show_badge(self, report: ConversionReport) -> None:
         set_role(self.badge, "badge", "success" if report.lossless else "accent")
@@ -99,60 +109,33 @@ class ReportCard(Card):
         if self._report is not None:
             self.chat_requested.emit(self._report.output)
 
+    def _on_save_clicked(self) -> None:
+        if self._report is not None:
+            self.save_requested.emit(self._report.output)
+
     def _on_folder_clicked(self) -> None:
         if self._report is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._report.output)))
-
-    def _on_tensors_toggled(self, shown: bool) -> None:
-        self.tensors_button.setText(
-            self.tr("Hide the tensors") if shown else self.tr("Show every tensor")
-        )
-        if shown and self._report is not None:
-            self.table.set_rows(self._report.tensors)
-        self.table.setVisible(shown)
-
-    def _create_columns(self) -> list[Column]:
-        return [
-            Column(self.tr("Tensor"), lambda t: t.name, tool_tip=lambda t: t.name),
-            Column(self.tr("Source type"), lambda t: t.source_type),
-            Column(self.tr("Stored as"), lambda t: t.target),
-            Column(self.tr("How"), lambda t: path_label(t.path)),
-            Column(
-                self.tr("Relative error"),
-                lambda t: format_error(t.rel_err),
-                sort_key=lambda t: t.rel_err,
-                is_number=True,
-            ),
-            Column(
-                self.tr("Size"),
-                lambda t: format_bytes(t.output_bytes),
-                sort_key=lambda t: t.output_bytes,
-                is_number=True,
-            ),
-        ]
 
     def _build(self) -> None:
         set_role(self._notes, "tone", "muted")
         set_role(self.chat_button, "kind", "primary")
         set_role(self.chat_button, "size", "large")
-        set_role(self.tensors_button, "kind", "link")
-        self.tensors_button.setCheckable(True)
         self.chat_button.clicked.connect(self._on_chat_clicked)
         self.folder_button.clicked.connect(self._on_folder_clicked)
-        self.tensors_button.toggled.connect(self._on_tensors_toggled)
-        self.table.hide()
+        self.save_button.clicked.connect(self._on_save_clicked)
         head = QHBoxLayout()
+        head.setSpacing(10)
         head.addWidget(self._headline)
-        head.addSpacing(8)
         head.addWidget(self.badge)
         head.addStretch()
-        head.addWidget(self.folder_button)
-        head.addWidget(self.chat_button)
+        for button in (self.save_button, self.folder_button, self.chat_button):
+            head.addWidget(button)
         self.rows.addLayout(head)
         self.rows.addLayout(self._tiles)
         self.rows.addWidget(self._notes)
-        self.rows.addWidget(self.tensors_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        self.rows.addWidget(self.table)
+        self.rows.addWidget(self.saved)
+        self.saved.hide()
 
 
 def _create_tile(value: str, caption: str) -> QWidget:

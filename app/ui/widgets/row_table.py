@@ -45,6 +45,18 @@ class RowTable(QTableView):
         self._rows.set_rows(rows)
         self._fit()
 
+    def text(self) -> str:
+        """Titles and all rows as they are shown and sorted, as a Markdown table."""
+        model = self.model()
+        columns = range(model.columnCount())
+        titles = [str(model.headerData(c, Qt.Orientation.Horizontal)) for c in columns]
+        rows = [
+            [str(model.index(row, column).data()) for column in columns]
+            for row in range(model.rowCount())
+        ]
+        lines = [titles, ["---"] * len(titles), *rows]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.verticalScrollBar().maximum() > 0:
             super().wheelEvent(event)

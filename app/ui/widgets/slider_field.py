@@ -5,23 +5,17 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
-    QDoubleSpinBox,
     QGridLayout,
     QLabel,
     QSlider,
     QWidget,
 )
 
+from app.ui.widgets.calm_spin_box import CalmSpinBox
+
 
 class _CalmSlider(QSlider):
     """Leaves the wheel to the panel: scrolling past must not change a value."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-
-class _CalmSpinBox(QDoubleSpinBox):
-    """Leaves the wheel to the panel."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -51,7 +45,7 @@ class SliderField(QWidget):
         super().__init__(parent)
         self._step, self._least = step, least
         self.slider = _CalmSlider(Qt.Orientation.Horizontal)
-        self.spin_box = _CalmSpinBox()
+        self.spin_box = CalmSpinBox()
         self.slider.setRange(0, round((most - least) / step))
         self._setup_field(most if field_most is None else field_most, special_text)
         self._build(label, help_text)

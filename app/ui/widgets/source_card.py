@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from app.controllers.conversion import ConversionJob
+from app.controllers.conversion_job import ConversionJob
 from app.core.events import ConversionPlan
 from app.core.units import format_bytes
 from app.ui.formats import format_parameters
@@ -55,6 +55,7 @@ class SourceCard(Card):
                 self.tr("{n} parameters").format(n=format_parameters(plan.num_parameters)),
                 self.tr("{n} layers").format(n=plan.num_layers),
                 sizes.format(before=before, after=after),
+                self.tr("{size} of memory").format(size=format_bytes(plan.memory_bytes)),
             ]
         )
         self._place.setText(self.tr("into the library as {name}").format(name=plan.output.name))

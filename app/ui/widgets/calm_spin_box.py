@@ -1,0 +1,13 @@
+"""A number field that leaves the wheel to the page: scrolling past must not change a value."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QDoubleSpinBox
+
+
+class CalmSpinBox(QDoubleSpinBox):
+    """Takes keys and typing only."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
