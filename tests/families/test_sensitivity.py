@@ -1,0 +1,74 @@
+"""What the families' cases would catch: one wrong fact of the spec moves the logits visibly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.checkpoint.reader import Checkpoint
+from app.converter.pipeline import convert
+from app.engine.executors.reference import ReferenceExecutor
+from app.spec.layer_type import LayerType
+from app.spec.model_spec import ModelSpec, NormType, QKNorm
+from app.spec.registry import create_spec
+from app.spec.rope import RopeType
+from tests.families import dense_cases, internlm_cases
+from tests.family_models import NUM_TOKENS, FamilyCase, expected_logits, run, write_folder
+
+VISIBLE = 0.01  # a hundred times what the cases allow
+CASES = {case.name: case for case in (*dense_cases.CASES, *internlm_cases.CASES)}
+WRONG_FACTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "every layer rotates": ("smollm3", {"rope_layers": ()}),
+    "another layer does not rotate": ("smollm3", {"rope_layers": (True, True, False, True, True)}),
+    "no window": ("smollm3 window, nope and yarn", {"sliding_window": NUM_TOKENS}),
+    "a window of one more": ("smollm3 window, nope and yarn", {"sliding_window": 10}),
+    "no norm of q and k": ("olmo2", {"qk_norm": QKNorm.NONE}),
+    "full layers slide": ("olmo3", {"layer_types": (LayerType.SLIDING,) * 5}),
+    "sliding layers have yarn": ("olmo3", {"sliding_rope": None}),
+    "no attention factor": ("olmo3", {"rope": {"attention_factor": 1.0}}),
+    "the rope of another length": ("olmo3", {"rope": {"original_max_position_embeddings": 64}}),
+    "a whole head rotates": ("glm4", {"rope": {"dim": 16}}),
+    "RMS for LayerNorm": ("starcoder2", {"norm_type": NormType.RMS_NORM}),
+    "the window of StarCoder2": ("starcoder2 window", {"sliding_window": NUM_TOKENS}),
+    "full layers of a hybrid rotate": ("exaone4 hybrid", {"rope_layers": ()}),
+    "rope is not scaled": ("exaone4 hybrid", {"rope": {"rope_type": RopeType.DEFAULT}}),
+    "rope does not stretch": ("internlm2 dynamic", {"rope": {"rope_type": RopeType.DEFAULT}}),
+    "another eps": ("ernie", {"rms_norm_eps": 1e-2}),
+}
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[FamilyCase], Path]:
+    """The native folder of a case, made once."""
+
+    @cache
+    def convert_once(case: FamilyCase) -> Path:
+        root = tmp_path_factory.mktemp("case")
+        convert(write_folder(case, root / "folder"), root / "out", grid="dense")
+        return root / "out"
+
+    return convert_once
+
+
+@pytest.mark.parametrize("fact", WRONG_FACTS)
+def test_a_wrong_fact_shows(fact: str, converted: Callable[[FamilyCase], Path]) -> None:
+    name, changes = WRONG_FACTS[fact]
+    case = CASES[name]
+    with Checkpoint.open(converted(case)) as checkpoint:
+        spec = _change(create_spec(checkpoint.config), changes)
+        executor = ReferenceExecutor(checkpoint, spec, NUM_TOKENS)
+    difference = np.abs(run(executor, NUM_TOKENS) - expected_logits(case)).max()
+    assert difference > VISIBLE
+
+
+def _change(spec: ModelSpec, changes: dict[str, Any]) -> ModelSpec:
+    """A dict for `rope` changes its fields."""
+    rope = changes.get("rope")
+    others = {field: value for field, value in changes.items() if field != "rope"}
+    return replace(spec, **others, rope=replace(spec.rope, **rope) if rope else spec.rope)
