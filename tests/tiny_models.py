@@ -41,12 +41,18 @@ CHAT_TEMPLATE = (
 
 def create_tiny_model(model_type: str, seed: int = 0, **changes: Any) -> Any:
     """A transformers causal LM in eval mode, float32, eager attention."""
-    import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
     config = AutoConfig.for_model(model_type, **{**BASE, **changes})
     model = AutoModelForCausalLM.from_config(config, attn_implementation="eager")
     model.config.architectures = [type(model).__name__]
+    return fill_randomly(model, seed)
+
+
+def fill_randomly(model: Any, seed: int = 0) -> Any:
+    """Every stored number of a transformers model, norms around 1; returns it in eval mode."""
+    import torch
+
     generator = torch.Generator().manual_seed(seed)
     # The state, not the parameters: what corrects the choice of experts is a buffer.
     for name, weight in model.state_dict().items():

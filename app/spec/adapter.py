@@ -53,8 +53,10 @@ class ArchitectureAdapter:
     field of ModelSpec that is not the plain decoder's, by name. `partial_rotary` says that the
     family knows `partial_rotary_factor`, `sliding_rope` that sliding layers may have a rope of
     their own. `default_head_dim` None means hidden_size / num_attention_heads;
-    `default_rope_theta` None means that the configuration must say it. `act_key` and `eps_key` are
-    the family's words for `hidden_act` and `rms_norm_eps`. `fixed_values` are keys that published
+    `default_rope_theta` None means that the configuration must say it,
+    `default_sliding_rope_theta` None that sliding layers have the others'. `act_key` and `eps_key`
+    are the family's words for `hidden_act` and `rms_norm_eps`. `ignored_rope_keys` stand among the
+    parameters of the rope but are none. `fixed_values` are keys that published
     configurations repeat, with the one value that is computed.
     """
 

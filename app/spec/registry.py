@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -10,6 +10,7 @@ from app.core.errors import UnsupportedError
 from app.spec.adapter import ArchitectureAdapter, architecture_of
 from app.spec.config_reader import ConfigReader
 from app.spec.model_spec import ModelSpec
+from app.spec.text_part import text_config, text_names, wrapper_of
 from app.spec.weight_names import WeightNames
 
 _FAMILIES = (
@@ -62,15 +63,21 @@ def supported_architectures() -> tuple[str, ...]:
 def create_spec(config: Mapping[str, Any]) -> ModelSpec:
     """The ModelSpec of a Hugging Face configuration.
 
-    Raises UnsupportedError naming the architecture, or the field, that is not supported.
+    Of a model that also sees it is that of the language model inside. Raises UnsupportedError
+    naming the architecture, or the field, that is not supported.
     """
-    path, adapter = _find(config)
-    return adapter.read(ConfigReader(config), path)
+    text = text_config(config)
+    path, adapter = _find(text)
+    return adapter.read(ConfigReader(text), path)
 
 
-def weight_names(config: Mapping[str, Any]) -> WeightNames:
-    """How the checkpoints of this configuration's family name their tensors; raises likewise."""
-    return _find(config)[1].weight_names
+def weight_names(config: Mapping[str, Any], tensors: Collection[str] = ()) -> WeightNames:
+    """How checkpoints of this configuration's family name their tensors; raises likewise.
+
+    `tensors` are the names that a folder has: they tell the known spellings apart.
+    """
+    names = _find(text_config(config))[1].weight_names
+    return names if wrapper_of(config) is None else text_names(names, tensors)
 
 
 def _find(config: Mapping[str, Any]) -> tuple[str, ArchitectureAdapter]:

@@ -100,7 +100,6 @@ _REFUSED = {
     "imatrix": ({"general__type": "imatrix"}, "importance matrix"),
     "draft": ({"general__architecture": "eagle3"}, "draft model"),
     "assistant": ({"general__architecture": "gemma4_assistant"}, "draft model"),
-    "experts": ({"llama__expert_count": 8}, "mixture of experts"),
     "embedding": ({"llama__pooling_type": 1}, "embedding model"),
     "not causal": ({"llama__attention__causal": False}, "causal"),
     "value heads": ({"llama__attention__value_length": 8}, "differs from key_length"),
@@ -115,6 +114,11 @@ def test_what_is_refused_by_name(kind: str) -> None:
     with pytest.raises(UnsupportedError, match=reason) as raised:
         config_of(TinyModel(), **extra)
     assert raised.value.message.startswith("m.gguf: ")
+
+
+def test_experts_where_none_are_known_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="mixture of experts"):
+        config_of(TinyModel("qwen2"), qwen2__expert_count=8)
 
 
 _DAMAGED = {

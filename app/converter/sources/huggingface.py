@@ -24,6 +24,8 @@ from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_toke
 from app.converter.sources.weight_files import open_weights
 from app.core.errors import InvalidSourceError
 from app.spec.registry import create_spec, weight_names
+from app.spec.text_part import text_config, wrapper_of
+from app.spec.weight_names import WeightNames
 from app.spec.weights import has_bias, iter_vectors
 
 # What the native config.json must not repeat: the checkpoint's own manifest says it.
@@ -44,9 +46,11 @@ class HuggingFaceSource(Source):
         refuse_draft(config, self.name)
         weights = open_weights(path)
         tensors = weights.tensors
+        notes, names = _text_notes(config), weight_names(config, tensors)
+        config = text_config(config)
         _check_layer_count(config, tensors)
-        tie_notes = _settle_ties(config, tensors)
-        spec, names = create_spec(config), weight_names(config)
+        notes += _settle_ties(config, names, tensors)
+        spec = create_spec(config)
         tensors = unstack_experts(tensors, spec, names)
         layout = StoredLinears(spec, names, tensors)
         folder = _create_folder(self.name, config, tensors, layout)
@@ -56,7 +60,7 @@ class HuggingFaceSource(Source):
         self.files = (path / "config.json", *weights.files)
         self._parts = _create_parts(folder, layout, quantized)
         # A format knows what its labels got wrong once its linears are open.
-        self.notes = tie_notes + (quantized.notes if quantized else ())
+        self.notes = notes + (quantized.notes if quantized else ())
         self.is_quantized = quantized is not None
         self.source_bytes = sum(file.stat().st_size for file in weights.files)
 
@@ -89,16 +93,25 @@ def _check_layer_count(config: dict[str, Any], tensors: Collection[str]) -> None
         )
 
 
-def _settle_ties(config: dict[str, Any], tensors: dict[str, StoredArray]) -> tuple[str, ...]:
+def _text_notes(config: dict[str, Any]) -> tuple[str, ...]:
+    name = wrapper_of(config)
+    return (f"Only the language model of {name} is converted; it reads text.",) if name else ()
+
+
+def _settle_ties(
+    config: dict[str, Any], names: WeightNames, tensors: dict[str, StoredArray]
+) -> tuple[str, ...]:
     """A stored lm_head beside the flag that ties it: a copy is dropped, a different one is used."""
-    head, embedding = tensors.get("lm_head.weight"), tensors.get("model.embed_tokens.weight")
+    head, embedding = (
+        tensors.get(f"{names.stem(name)}.weight") for name in ("lm_head", "embed_tokens")
+    )
     if head is None or embedding is None or not create_spec(config).tie_word_embeddings:
         return ()
     if _have_equal_bytes(head, embedding):
         del tensors[head.name]
         return ()
     config["tie_word_embeddings"] = False
-    return ("config.json ties lm_head, but a different lm_head.weight is stored; it is used.",)
+    return (f"config.json ties lm_head, but a different {head.name} is stored; it is used.",)
 
 
 def _have_equal_bytes(first: StoredArray, second: StoredArray) -> bool:
