@@ -125,7 +125,7 @@ def _read_parameters(
     reader: ConfigReader, rotary_dim: int, max_positions: int, original: int | None
 ) -> RopeSpec:
     rope_type = _rope_type(reader.text("rope_type"))
-    trained = reader.integer("original_max_position_embeddings", original or max_positions)
+    trained = _trained_length(reader, rope_type, original) or max_positions
     return RopeSpec(
         dim=rotary_dim,
         rope_type=rope_type,
@@ -137,6 +137,19 @@ def _read_parameters(
         else trained,
         **_type_parameters(reader, rope_type),
     )
+
+
+def _trained_length(reader: ConfigReader, rope_type: RopeType, outer: int | None) -> int | None:
+    """Said inside (`reader`) or outside the rope's parameters; None where nobody says it."""
+    inner = reader.integer("original_max_position_embeddings", None)
+    if inner is not None and outer is not None and inner != outer:
+        raise UnsupportedError(
+            f"The rope's original_max_position_embeddings is {inner}, the model's {outer}."
+        )
+    found: int | None = outer if inner is None else inner
+    if found is None and rope_type is RopeType.LONGROPE:
+        raise UnsupportedError("Rope type longrope needs original_max_position_embeddings.")
+    return found
 
 
 def _rope_type(name: str) -> RopeType:

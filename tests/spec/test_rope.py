@@ -139,7 +139,11 @@ def test_theta_comes_from_the_family_only_when_the_configuration_is_silent() -> 
             "different rope types",
         ),
         (
-            {"rope_theta": 1e4, "rope_scaling": {"type": "su", "factor": 2, "short_factor": [1.0]}},
+            {
+                "rope_theta": 1e4,
+                "rope_scaling": {"type": "su", "factor": 2, "short_factor": [1.0]},
+                "original_max_position_embeddings": 64,
+            },
             "short_factor has 1",
         ),
     ],
