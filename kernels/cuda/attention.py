@@ -10,6 +10,7 @@ from kernels.cuda.build import ModuleSource
 
 PAGE_POSITIONS = 256
 ATTENTION_THREADS = 128
+ROPE_THREADS = 32
 MAX_QUERIES = 8  # heads of one block that share a key/value head
 _MIN_SPLIT_KEYS, _MAX_SPLIT_KEYS = 64, 256
 

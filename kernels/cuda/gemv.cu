@@ -131,7 +131,7 @@ __device__ void measure_tokens(const GemvArgs& args, float (*stats)[2], float* s
     const float* x = static_cast<const float*>(args.x);
     for (int token = 0; token < args.num_tokens; ++token, x += args.in_features) {
         float mean = 0.0f, square = 0.0f;
-        if (args.norm == kLayerNorm) {
+        if (args.input == kLayerNorm) {
             for (int i = threadIdx.x; i < args.in_features; i += kThreads) mean += x[i];
             mean = block_sum(mean, scratch) / args.in_features;
             __syncthreads();
@@ -149,8 +149,10 @@ __device__ void measure_tokens(const GemvArgs& args, float (*stats)[2], float* s
 __device__ __forceinline__ float load_input(const GemvArgs& args, int token, int column, const float (*stats)[2]) {
     const int source = args.perm ? args.perm[column] : column;
     const size_t at = static_cast<size_t>(token) * args.in_features + source;
-    if (args.norm == kNoNorm) return __half2float(static_cast<const half*>(args.x)[at]);
-    const float v = (static_cast<const float*>(args.x)[at] - stats[token][0]) * stats[token][1];
+    if (args.input == kHalfs) return __half2float(static_cast<const half*>(args.x)[at]);
+    const float raw = static_cast<const float*>(args.x)[at];
+    if (args.input == kFloats) return raw;
+    const float v = (raw - stats[token][0]) * stats[token][1];
     return v * args.norm_weight[source] + (args.norm_bias ? args.norm_bias[source] : 0.0f);
 }
 
@@ -203,21 +205,26 @@ __device__ void store_gated(const GemvArgs& args, const float (*tile)[TOKENS], i
         if (row >= args.out_features) continue;
         const float gate = with_bias(args, tile[local][token], row);
         const float up = with_bias(args, tile[local + 8][token], row + 8);
-        const size_t at = static_cast<size_t>(token) * (args.out_features / 2) + first_row / 2 + unit;
+        const size_t at = static_cast<size_t>(token) * args.out_stride + first_row / 2 + unit;
         static_cast<half*>(args.out)[at] = __float2half_rn(activate(args.activation, gate) * up);
     }
 }
 
 __device__ __forceinline__ float store_one(const GemvArgs& args, float v, int token, int row) {
-    const size_t at = static_cast<size_t>(token) * args.out_features + row;
+    const size_t at = static_cast<size_t>(token) * args.out_stride + row;
     switch (args.epilogue) {
+        case kStoreFloat: static_cast<float*>(args.out)[at] = v; break;
         case kAddToResidual: static_cast<float*>(args.out)[at] += args.multiplier * v; break;
         case kLogits:
             v *= args.multiplier;
             if (args.softcap > 0.0f) v = args.softcap * tanhf(v / args.softcap);
             static_cast<float*>(args.out)[at] = v;
             break;
-        case kActivate: v = activate(args.activation, v); [[fallthrough]];
+        case kActivate: static_cast<half*>(args.out)[at] = __float2half_rn(activate(args.activation, v)); break;
+        case kGateWith:
+            v = activate(args.activation, v) * __half2float(args.other[at]);
+            static_cast<half*>(args.out)[at] = __float2half_rn(v);
+            break;
         default: static_cast<half*>(args.out)[at] = __float2half_rn(v);
     }
     return v;
@@ -287,7 +294,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) gemv(const GemvArgs args)
     const half* lane_x = x + (TOKENS == 1 ? 0 : lane / 4) * stride + lane % 4 * 16;
     float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 
-    if (args.norm != kNoNorm) measure_tokens(args, stats, scratch);
+    if (args.input >= kRmsNorm) measure_tokens(args, stats, scratch);
     for (int first = 0; first < num_units; first += chunk_units) {
         const int end = min(first + chunk_units, num_units), start = first + warp % K_SLICES;
         // Codes depend on nothing: they are under way before the activations are ready.

@@ -19,12 +19,13 @@ _STATIC_SHARED_BYTES = 16 << 10
 MAX_SHARED_BYTES = (99 << 10) - _STATIC_SHARED_BYTES  # of a block on sm_86, less the static part
 
 
-class Norm(IntEnum):
-    """What is done to the activations first; as in gemv.cuh."""
+class Input(IntEnum):
+    """What the activations are, and what is done to them first; as in gemv.cuh."""
 
-    NONE = 0
-    RMS = 1
-    LAYER = 2
+    HALFS = 0
+    FLOATS = 1
+    RMS_NORM = 2
+    LAYER_NORM = 3
 
 
 class Activation(IntEnum):
@@ -39,10 +40,12 @@ class Epilogue(IntEnum):
     """What is done with the result; as in gemv.cuh."""
 
     STORE_HALF = 0
-    ACTIVATE = 1
-    GATE = 2
-    ADD_TO_RESIDUAL = 3
-    LOGITS = 4
+    STORE_FLOAT = 1
+    ACTIVATE = 2
+    GATE = 3
+    GATE_WITH = 4
+    ADD_TO_RESIDUAL = 5
+    LOGITS = 6
 
 
 class Scheme(IntEnum):
@@ -67,11 +70,11 @@ GEMV_ARGS = np.dtype(
     [
         *((name, np.uintp) for name in (
             "codes", "scales", "super_scales", "biases", "super_biases", "zeros", "perm", "bias",
-            "x", "norm_weight", "norm_bias", "out", "block_max", "block_argmax",
+            "x", "norm_weight", "norm_bias", "other", "out", "block_max", "block_argmax",
         )),
         *((name, np.int32) for name in (
-            "out_features", "in_features", "num_steps", "num_groups", "num_supers",
-            "group_shift", "num_tokens", "chunk_steps", "norm", "epilogue", "activation",
+            "out_features", "in_features", "out_stride", "num_steps", "num_groups", "num_supers",
+            "group_shift", "num_tokens", "chunk_steps", "input", "epilogue", "activation",
         )),
         *((name, np.float32) for name in ("eps", "multiplier", "softcap")),
     ],

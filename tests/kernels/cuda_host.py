@@ -130,6 +130,18 @@ class HostModule:
             structure = (ctypes.c_char * dtype.itemsize).from_buffer_copy(values.tobytes())
             self._run(kernel, grid, block, [structure], **options)
 
+    def launch_argument(
+        self,
+        kernel: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        argument: npt.NDArray[Any],
+        shared_bytes: int,
+    ) -> None:
+        """Launches with a structure whose addresses are already final. Raises KernelFault."""
+        structure = (ctypes.c_char * argument.nbytes).from_buffer_copy(argument.tobytes())
+        self._run(kernel, grid, block, [structure], shared_bytes=shared_bytes)
+
     @contextmanager
     def _argument(self, index: int, value: Any) -> Iterator[Any]:
         if not isinstance(value, np.ndarray):
@@ -172,26 +184,40 @@ def _set_field(structure: npt.NDArray[Any], name: str, value: Any) -> None:
     (structure[outer] if outer else structure)[inner] = value
 
 
-@contextmanager
-def _guarded(array: npt.NDArray[Any]) -> Iterator[int]:
-    """The address of a copy that starts at a multiple of 16 and ends at an unreadable page.
+class GuardedMemory:
+    """Memory of zeros that starts at a multiple of 16 and ends at an unreadable page.
 
     Up to 15 bytes lie between its end and the page where the size is no multiple of 16.
     """
+
+    def __init__(self, num_bytes: int) -> None:
+        padded = -(-num_bytes // 16) * 16
+        pages = -(-padded // _PAGE) * _PAGE
+        self._libc = ctypes.CDLL(None)
+        self._libc.mmap.restype = ctypes.c_void_p
+        self._num_bytes = pages + _PAGE
+        self._base = self._libc.mmap(
+            None, ctypes.c_size_t(self._num_bytes), 3, 0x22, -1, ctypes.c_long(0)
+        )
+        self._libc.mprotect(ctypes.c_void_p(self._base + pages), ctypes.c_size_t(_PAGE), 0)
+        self.address: int = self._base + pages - padded
+
+    def free(self) -> None:
+        """Gives it back."""
+        self._libc.munmap(ctypes.c_void_p(self._base), ctypes.c_size_t(self._num_bytes))
+
+
+@contextmanager
+def _guarded(array: npt.NDArray[Any]) -> Iterator[int]:
+    """The address of a guarded copy, which is copied back at the end."""
     assert array.flags.c_contiguous
-    padded = -(-array.nbytes // 16) * 16
-    pages = -(-padded // _PAGE) * _PAGE
-    libc = ctypes.CDLL(None)
-    libc.mmap.restype = ctypes.c_void_p
-    base = libc.mmap(None, ctypes.c_size_t(pages + _PAGE), 3, 0x22, -1, ctypes.c_long(0))
-    libc.mprotect(ctypes.c_void_p(base + pages), ctypes.c_size_t(_PAGE), 0)
-    address = base + pages - padded
+    memory = GuardedMemory(array.nbytes)
     try:
-        ctypes.memmove(address, array.ctypes.data, array.nbytes)
-        yield address
-        ctypes.memmove(array.ctypes.data, address, array.nbytes)
+        ctypes.memmove(memory.address, array.ctypes.data, array.nbytes)
+        yield memory.address
+        ctypes.memmove(array.ctypes.data, memory.address, array.nbytes)
     finally:
-        libc.munmap(ctypes.c_void_p(base), ctypes.c_size_t(pages + _PAGE))
+        memory.free()
 
 
 def build_host_module(

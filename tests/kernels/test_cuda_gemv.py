@@ -11,7 +11,15 @@ import numpy.typing as npt
 import pytest
 
 from kernels.cuda.build import SOURCE_DIR
-from kernels.cuda.gemv import GEMV_ARGS, Epilogue, GemvVariant, Norm, Scheme, ValueType, group_shift
+from kernels.cuda.gemv import (
+    GEMV_ARGS,
+    Epilogue,
+    GemvVariant,
+    Input,
+    Scheme,
+    ValueType,
+    group_shift,
+)
 from kernels.cuda.pack import (
     STEP_COLUMNS,
     groups_together,
@@ -123,6 +131,7 @@ class Launcher:
         self.fields = {
             "out_features": rows,
             "in_features": columns,
+            "out_stride": rows,
             "num_steps": steps,
             "num_groups": groups,
             "num_supers": -(-steps * STEP_COLUMNS // 256),
@@ -218,20 +227,20 @@ def test_more_columns_than_shared_memory_holds() -> None:
     assert relative_error(multiply(matrix, x), wanted) <= 1e-3
 
 
-@pytest.mark.parametrize("norm", [Norm.RMS, Norm.LAYER])
-def test_the_norm_runs_in_the_prologue(norm: Norm) -> None:
+@pytest.mark.parametrize("norm", [Input.RMS_NORM, Input.LAYER_NORM])
+def test_the_norm_runs_in_the_prologue(norm: Input) -> None:
     rng = np.random.default_rng(3)
     matrix = create_matrix(GemvVariant(4, group=64, tokens=8), (32, 576), 64)
     x = (3 + 5 * rng.standard_normal((3, 576))).astype(np.float32)
     weight, bias = (rng.standard_normal(576).astype(np.float32) for _ in range(2))
-    launcher = Launcher(matrix, 3, norm=norm, eps=1e-5)
+    launcher = Launcher(matrix, 3, input=norm, eps=1e-5)
     launcher.arrays |= {"x": x, "norm_weight": weight, "out": np.zeros((3, 32), np.float16)}
-    if norm is Norm.LAYER:
+    if norm is Input.LAYER_NORM:
         launcher.arrays["norm_bias"] = bias
     launcher.run(module_of(matrix.variant))
-    centred = x - x.mean(1, keepdims=True, dtype=np.float64) if norm is Norm.LAYER else x
+    centred = x - x.mean(1, keepdims=True, dtype=np.float64) if norm is Input.LAYER_NORM else x
     normed = centred / np.sqrt((centred.astype(np.float64) ** 2).mean(1, keepdims=True) + 1e-5)
-    normed = normed * weight + (bias if norm is Norm.LAYER else 0)
+    normed = normed * weight + (bias if norm is Input.LAYER_NORM else 0)
     assert relative_error(launcher.arrays["out"], normed @ matrix.weight.T) <= 1e-3
 
 
@@ -261,7 +270,7 @@ def test_the_residual_is_added_to() -> None:
 def test_gate_and_up_meet_in_the_epilogue() -> None:
     matrix = create_matrix(GemvVariant(4, group=64, tokens=8), (48, 128), 64)
     x = activations(3, 128)
-    launcher = Launcher(matrix, 3, epilogue=Epilogue.GATE)
+    launcher = Launcher(matrix, 3, epilogue=Epilogue.GATE, out_stride=24)
     launcher.arrays |= {"x": x, "out": np.zeros((3, 24), np.float16)}
     launcher.run(module_of(matrix.variant))
     y = (x.astype(np.float64) @ matrix.weight.T).reshape(3, 3, 2, 8)

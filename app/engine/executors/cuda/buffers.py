@@ -1,0 +1,108 @@
+"""Everything on the device that is not a weight: the step's inputs, activations, KV cache."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.engine.executors.cuda.launcher import Buffer, Launcher, fill
+from app.spec.model_spec import ModelSpec
+from app.spec.rope import RopeSpec
+from kernels.cuda.attention import KV_CACHE, MAX_QUERIES, PAGE_POSITIONS
+from kernels.cuda.gemv import MAX_TOKENS
+
+_MIN_SPLIT_KEYS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class KvLayout:
+    """Pages of the cache: every slot owns as many as its context needs, one after the other."""
+
+    num_slots: int
+    max_model_len: int
+    is_int8: bool
+
+    @property
+    def max_pages(self) -> int:
+        """Pages of a slot."""
+        return -(-self.max_model_len // PAGE_POSITIONS)
+
+    def rows(self, spec: ModelSpec) -> int:
+        """Rows of HEAD_DIM elements in a layer's keys, and in its values."""
+        return self.num_slots * self.max_pages * spec.num_key_value_heads * PAGE_POSITIONS
+
+    def element_bytes(self) -> int:
+        """Of a number in the cache."""
+        return 1 if self.is_int8 else 2
+
+
+class DeviceBuffers:
+    """Allocated once; their addresses are in the graphs."""
+
+    def __init__(self, launcher: Launcher, spec: ModelSpec, kv: KvLayout) -> None:
+        self._launcher, self._spec, self.kv = launcher, spec, kv
+        rows, halfs, floats = MAX_TOKENS, 2, 4
+        widest = max(spec.intermediate_size, spec.hidden_size)
+        self.token_ids, self.slots, self.positions = (self._allocate(rows, 4) for _ in range(3))
+        self.hidden = self._allocate(rows * spec.hidden_size, floats)
+        self.branch = self._allocate(rows * spec.hidden_size, floats)
+        self.qkv = self._allocate(rows * (spec.q_size + 2 * spec.kv_size), halfs)
+        self.queries = self._allocate(rows * spec.q_size, halfs)
+        self.mixed = self._allocate(rows * spec.q_size, halfs)
+        self.inner = self._allocate(rows * widest, halfs)
+        self.other = self._allocate(rows * widest, halfs)
+        self.logits = self._allocate(rows * spec.vocab_size, floats)
+        self.block_max = self._allocate(rows * -(-spec.vocab_size // 16), floats)
+        self.block_argmax = self._allocate(rows * -(-spec.vocab_size // 16), 4)
+        self.max_splits = -(-kv.max_model_len // _MIN_SPLIT_KEYS)
+        partial = rows * spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
+        self.partial = self._allocate(partial, floats)
+        heads = spec.num_key_value_heads * math.ceil(spec.num_queries_per_kv / MAX_QUERIES)
+        self.arrived = self._allocate(rows * heads, 4)
+        self.inv_freq = self._create_frequencies()
+        pages = np.arange(kv.num_slots * kv.max_pages, dtype=np.int32)
+        self._pages = launcher.upload_new(pages)
+        self._caches = [self._create_cache() for _ in range(spec.num_hidden_layers)]
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of the cache."""
+        spec, kv = self._spec, self.kv
+        per_row = spec.head_dim * kv.element_bytes() + (2 if kv.is_int8 else 0)
+        return 2 * spec.num_hidden_layers * kv.rows(spec) * per_row
+
+    def cache(self, layer: int) -> npt.NDArray[np.void]:
+        """KvCache of a layer."""
+        return self._caches[layer]
+
+    def _allocate(self, count: int, element_bytes: int) -> Buffer:
+        return self._launcher.allocate(count * element_bytes)
+
+    def _create_cache(self) -> npt.NDArray[np.void]:
+        spec, rows = self._spec, self.kv.rows(self._spec)
+        size = rows * spec.head_dim * self.kv.element_bytes()
+        scales = rows * 2 if self.kv.is_int8 else 0
+        keys, values = (self._launcher.allocate(size) for _ in range(2))
+        key_scales, value_scales = (self._launcher.allocate(scales) for _ in range(2))
+        return fill(
+            KV_CACHE,
+            keys=keys,
+            values=values,
+            key_scales=key_scales if scales else 0,
+            value_scales=value_scales if scales else 0,
+            pages=self._pages,
+            max_pages=self.kv.max_pages,
+            num_kv_heads=spec.num_key_value_heads,
+        )
+
+    def _create_frequencies(self) -> dict[RopeSpec, Buffer]:
+        spec = self._spec
+        ropes = {spec.layer_rope(index) for index in range(spec.num_hidden_layers)} - {None}
+        return {
+            rope: self._launcher.upload_new(rope.inverse_frequencies(self.kv.max_model_len))
+            for rope in ropes
+            if rope is not None
+        }

@@ -1,0 +1,178 @@
+"""From a checkpoint's linear to what gemv.cu and rows.cu read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.checkpoint.bits import unpack_codes
+from app.checkpoint.reference_quant import select_rows
+from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype
+from app.checkpoint.schemes import Scheme as NativeScheme
+from app.core.errors import UnsupportedError
+from app.engine.executors.cuda.launcher import Buffer, Launcher
+from kernels.cuda.gemv import GemvVariant, Scheme, ValueType, group_shift, variant_group
+from kernels.cuda.pack import (
+    STEP_COLUMNS,
+    groups_together,
+    pack_codes,
+    pack_dense,
+    pack_groups,
+    padded_columns,
+)
+
+Arrays = dict[str, npt.NDArray[Any]]
+GATE_ROWS = 8  # gate and up alternate by so many rows
+_SUPER_COLUMNS = 256
+_DENSE_BITS = 16
+_SCHEMES = {
+    NativeScheme.SYM: Scheme.SYM,
+    NativeScheme.ZERO: Scheme.ZERO,
+    NativeScheme.AFFINE: Scheme.AFFINE,
+}
+_VALUE_TYPES = {
+    "float16": ValueType.FP16,
+    "float32": ValueType.FP32,
+    "uint8": ValueType.TWO_LEVEL_U8,
+    "int8": ValueType.TWO_LEVEL_I8,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMatrix:
+    """A matrix on the device: the variant that reads it, and its fields of GemvArgs."""
+
+    shape: tuple[int, int]
+    variant: GemvVariant
+    fields: dict[str, Any]
+
+    @property
+    def num_bytes(self) -> int:
+        """Of all its buffers."""
+        buffers = (value for value in self.fields.values() if isinstance(value, Buffer))
+        return sum(buffer.num_bytes for buffer in buffers)
+
+
+def upload_matrix(launcher: Launcher, linear: Linear, name: str) -> DeviceMatrix:
+    """Packs and uploads; UnsupportedError for a dense weight that half precision cannot hold."""
+    variant = _variant(linear)
+    arrays = _pack_dense(linear, name) if linear.quant is None else _pack_quantized(linear)
+    if linear.perm is not None:
+        arrays["perm"] = linear.perm
+    if linear.bias is not None:
+        arrays["bias"] = np.asarray(linear.bias, np.float32)
+    buffers = {field: launcher.upload_new(array) for field, array in arrays.items()}
+    return DeviceMatrix(linear.shape, variant, buffers | _sizes(linear, variant, arrays))
+
+
+def stack(linears: Sequence[Linear]) -> Linear | None:
+    """One linear of the rows of all, where they are stored alike; else None."""
+    first = linears[0]
+    if any(not _is_alike(first, other) for other in linears[1:]):
+        return None
+    joined: dict[str, Any] = {
+        name: first.perm
+        if name == "perm"
+        else np.concatenate([li.arrays()[name] for li in linears])
+        for name in first.arrays()
+    }
+    num_rows = sum(linear.shape[0] for linear in linears)
+    return replace(first, shape=(num_rows, first.shape[1]), **joined)
+
+
+def interleave(gate: Linear, up: Linear) -> Linear | None:
+    """Eight rows of gate, eight of up, and so on; None where `stack` gives none or rows remain."""
+    num_rows = gate.shape[0]
+    both = stack([gate, up]) if num_rows % GATE_ROWS == 0 else None
+    if both is None:
+        return None
+    order = np.arange(2 * num_rows).reshape(2, -1, GATE_ROWS).swapaxes(0, 1).reshape(-1)
+    return select_rows(both, order)
+
+
+def _is_alike(first: Linear, other: Linear) -> bool:
+    mine, others = first.arrays(), other.arrays()
+    if first.quant != other.quant or first.shape[1] != other.shape[1]:
+        return False
+    if mine.keys() != others.keys():
+        return False
+    if any(mine[name].dtype != others[name].dtype for name in mine):
+        return False
+    return first.perm is None or np.array_equal(first.perm, others["perm"])
+
+
+def _variant(linear: Linear) -> GemvVariant:
+    quant = linear.quant
+    if quant is None:
+        return GemvVariant(_DENSE_BITS)
+    assert linear.scales is not None
+    bias_type = ValueType.FP16
+    if linear.biases is not None:
+        bias_type = _VALUE_TYPES[linear.biases.dtype.name]
+    return GemvVariant(
+        bits=quant.bits,
+        scheme=_SCHEMES[quant.scheme],
+        group=variant_group(quant.group_size),
+        scale_type=_VALUE_TYPES[linear.scales.dtype.name],
+        bias_type=bias_type,
+    )
+
+
+def _pack_dense(linear: Linear, name: str) -> Arrays:
+    assert linear.weight is not None
+    with np.errstate(over="ignore"):
+        halfs = linear.weight.astype(np.float16)
+    if not np.isfinite(halfs).all():
+        raise UnsupportedError(f"{name} holds weights that half precision cannot hold.")
+    return {"codes": pack_dense(halfs)}
+
+
+def _pack_quantized(linear: Linear) -> Arrays:
+    quant = linear.quant
+    assert quant is not None
+    assert linear.packed is not None
+    codes = unpack_codes(linear.packed, quant.bits, linear.shape[1], signed=False)
+    if quant.scheme is NativeScheme.SYM:
+        codes = codes ^ np.uint8(1 << (quant.bits - 1))  # two's complement -> offset binary
+    arrays: Arrays = {"codes": pack_codes(codes, quant.bits)}
+    stored = linear.arrays()
+    for name in ("scales", "biases", "zeros"):
+        if name in stored:
+            arrays[name] = _pack_groups(stored[name], quant, linear.shape[1])
+    for name in ("super_scales", "super_biases"):
+        if name in stored:
+            arrays[name] = _pack_supers(stored[name], quant.bits, linear.shape[1])
+    return arrays
+
+
+def _pack_groups(
+    values: npt.NDArray[Any], quant: QuantScheme, num_columns: int
+) -> npt.NDArray[Any]:
+    """Over the padded columns too, as the kernels index them."""
+    if quant.group_size < 0:
+        return pack_groups(values)
+    wanted = -(-padded_columns(num_columns, quant.bits) // quant.group_size)
+    padded = np.pad(values, ((0, 0), (0, wanted - values.shape[1])))
+    return pack_groups(padded, groups_together(quant.group_size, quant.bits))
+
+
+def _pack_supers(values: npt.NDArray[Any], bits: int, num_columns: int) -> npt.NDArray[Any]:
+    wanted = -(-padded_columns(num_columns, bits) // _SUPER_COLUMNS)
+    return pack_groups(np.pad(values, ((0, 0), (0, wanted - values.shape[1]))))
+
+
+def _sizes(linear: Linear, variant: GemvVariant, arrays: Arrays) -> dict[str, Any]:
+    columns = padded_columns(linear.shape[1], variant.bits)
+    is_two_level = linear.quant is not None and linear.quant.scale_dtype is ScaleDtype.TWO_LEVEL
+    return {
+        "out_features": linear.shape[0],
+        "in_features": linear.shape[1],
+        "num_steps": columns // STEP_COLUMNS,
+        "num_groups": arrays["scales"].shape[1] if "scales" in arrays else 1,
+        "num_supers": -(-columns // _SUPER_COLUMNS) if is_two_level else 0,
+        "group_shift": group_shift(linear.quant.group_size) if linear.quant else 0,
+    }

@@ -1,0 +1,120 @@
+"""A checkpoint's whole network on the device, layer by layer: no second copy, one layer in RAM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.checkpoint.reader import Checkpoint
+from app.engine.executors.cuda.launcher import Buffer, Launcher
+from app.engine.executors.cuda.matrices import DeviceMatrix, interleave, stack, upload_matrix
+from app.spec.model_spec import MlpType, ModelSpec, QKNorm
+from app.spec.weights import norm_names
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceNorm:
+    """float32 weight (the spec's offset added) and bias."""
+
+    weight: Buffer
+    bias: Buffer | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLayer:
+    """`projections` are q, k and v: one matrix where they are stored alike, else three.
+
+    `mlp_inputs` are [gate and up, interleaved], [up, gate], or [up] of a plain MLP.
+    """
+
+    projections: list[DeviceMatrix]
+    o_proj: DeviceMatrix
+    mlp_inputs: list[DeviceMatrix]
+    down_proj: DeviceMatrix
+    norms: dict[str, DeviceNorm]
+    q_norm: Buffer | None
+    k_norm: Buffer | None
+    sinks: Buffer | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceWeights:
+    """`lm_head` is `embed_tokens` itself where they are tied."""
+
+    embed_tokens: DeviceMatrix
+    layers: list[DeviceLayer]
+    norm: DeviceNorm
+    lm_head: DeviceMatrix
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all matrices; norms are small."""
+        layers = (
+            matrix.num_bytes
+            for layer in self.layers
+            for matrix in [*layer.projections, layer.o_proj, *layer.mlp_inputs, layer.down_proj]
+        )
+        head = 0 if self.lm_head is self.embed_tokens else self.lm_head.num_bytes
+        return self.embed_tokens.num_bytes + sum(layers) + head
+
+
+class WeightsLoader:
+    """Uploads a checkpoint."""
+
+    def __init__(self, launcher: Launcher, checkpoint: Checkpoint, spec: ModelSpec) -> None:
+        self._launcher, self._checkpoint, self._spec = launcher, checkpoint, spec
+
+    def load(self) -> DeviceWeights:
+        """Raises UnsupportedError for a weight that the kernels cannot hold."""
+        spec = self._spec
+        embed_tokens = self._matrix("embed_tokens")
+        layers = [self._layer(index) for index in range(spec.num_hidden_layers)]
+        lm_head = embed_tokens if spec.tie_word_embeddings else self._matrix("lm_head")
+        return DeviceWeights(embed_tokens, layers, self._norm("norm"), lm_head)
+
+    def _layer(self, index: int) -> DeviceLayer:
+        spec, prefix = self._spec, f"layers.{index}"
+        attention = f"{prefix}.self_attn"
+        has_qk_norm = spec.qk_norm is not QKNorm.NONE
+        return DeviceLayer(
+            projections=self._projections(attention),
+            o_proj=self._matrix(f"{attention}.o_proj"),
+            mlp_inputs=self._mlp_inputs(f"{prefix}.mlp"),
+            down_proj=self._matrix(f"{prefix}.mlp.down_proj"),
+            norms={name: self._norm(f"{prefix}.{name}") for name in norm_names(spec)},
+            q_norm=self._norm_weight(f"{attention}.q_norm") if has_qk_norm else None,
+            k_norm=self._norm_weight(f"{attention}.k_norm") if has_qk_norm else None,
+            sinks=self._vector(f"{attention}.sinks") if spec.attention_sinks else None,
+        )
+
+    def _projections(self, prefix: str) -> list[DeviceMatrix]:
+        names = [f"{prefix}.{short}_proj" for short in "qkv"]
+        fused = stack([self._checkpoint.linear(name) for name in names])
+        if fused is None:
+            return [self._matrix(name) for name in names]
+        return [upload_matrix(self._launcher, fused, f"{prefix}.qkv_proj")]
+
+    def _mlp_inputs(self, prefix: str) -> list[DeviceMatrix]:
+        up = f"{prefix}.up_proj"
+        if self._spec.mlp_type is MlpType.PLAIN:
+            return [self._matrix(up)]
+        gate = f"{prefix}.gate_proj"
+        fused = interleave(self._checkpoint.linear(gate), self._checkpoint.linear(up))
+        if fused is None:
+            return [self._matrix(up), self._matrix(gate)]
+        return [upload_matrix(self._launcher, fused, f"{prefix}.gate_up_proj")]
+
+    def _matrix(self, name: str) -> DeviceMatrix:
+        return upload_matrix(self._launcher, self._checkpoint.linear(name), name)
+
+    def _norm(self, name: str) -> DeviceNorm:
+        bias = self._vector(f"{name}.bias") if self._spec.norm_bias else None
+        return DeviceNorm(self._norm_weight(name), bias)
+
+    def _norm_weight(self, name: str) -> Buffer:
+        weight = np.array(self._checkpoint.vector(name), np.float32)
+        return self._launcher.upload_new(weight + np.float32(self._spec.norm_offset))
+
+    def _vector(self, name: str) -> Buffer:
+        return self._launcher.upload_new(np.array(self._checkpoint.vector(name), np.float32))
