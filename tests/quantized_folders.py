@@ -83,6 +83,15 @@ def check_decoding(source: Source, expected: dict[str, str]) -> None:
         assert weight.shape == linear.shape
         assert fingerprint(weight) == expected[stem], stem
         assert not np.signbit(weight[weight == 0]).any(), stem
+        check_rows(linear)
+
+
+def check_rows(linear: SourceLinear) -> None:
+    """Rows asked for alone, at odd places, are those of the whole."""
+    weight, count = linear.load_dense(), linear.shape[0]
+    assert linear.load_rows is not None
+    for start, stop in ((0, 1), (count // 3, 2 * count // 3 + 1), (count - 1, count), (0, count)):
+        np.testing.assert_array_equal(linear.load_rows(slice(start, stop)), weight[start:stop])
 
 
 def check_native(linear: SourceLinear) -> None:
@@ -94,6 +103,7 @@ def check_native(linear: SourceLinear) -> None:
     assert native.quant.bits == linear.native.bits
     found, wanted = dequantize(native), linear.load_dense()
     np.testing.assert_array_equal(found.view(np.uint32), wanted.view(np.uint32), linear.name)
+    check_rows(linear)
 
 
 def open_single(

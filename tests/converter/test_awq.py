@@ -19,6 +19,7 @@ from app.core.errors import InvalidSourceError, UnsupportedError
 from tests.awq_factory import awq_tensors
 from tests.converter.test_dense_source import hf_config, load, write_config, write_folder
 from tests.gguf_factory import TinyModel
+from tests.quantized_folders import check_rows
 
 _FIXTURES = Path(__file__).parents[1] / "fixtures" / "awq"
 _MODEL = TinyModel("llama", hidden=128, heads=4, head_dim=32, inner=192, tied=True)
@@ -51,6 +52,7 @@ def test_what_autoawq_packed_decodes_to_its_bits(name: str, tmp_path: Path) -> N
         weight = dequantize(linears[stem].load_native())
         assert digest(weight) == digests["float32"], stem
         assert digest(linears[stem].load_dense()) == digests["float32"], stem
+        check_rows(linears[stem])
         if "float16" in digests:  # what AutoAWQ computes: the same, rounded once more
             assert digest(weight.astype(np.float16)) == digests["float16"], stem
     report = convert(_FIXTURES / name, tmp_path / "out")
@@ -71,6 +73,7 @@ def test_layouts_and_groups_are_exact(layout: str, group_size: int, tmp_path: Pa
         wanted = grid.shifted_weight() if layout == "gemv_fast" else grid.weight()
         np.testing.assert_array_equal(found[f"{stem}.weight"], wanted, err_msg=stem)
         np.testing.assert_array_equal(linears[stem].load_dense(), wanted, err_msg=stem)
+        check_rows(linears[stem])
 
 
 def test_a_zero_point_of_zero_stays_zero(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from app.core.errors import AppError, InvalidSourceError, UnsupportedError
 from tests.quantized_folders import (
     Arrays,
     check_decoding,
+    check_rows,
     copy_fixture,
     edit_config,
     edit_tensors,
@@ -108,6 +109,7 @@ def test_any_shape(
         path = Path(folder) / "x.safetensors"
         linear = open_single(BitsAndBytesFormat, {}, arrays, (rows, columns), path)
         found = linear.load_dense()
+        check_rows(linear)
     wanted = table[codes[:count]] * np.repeat(absmax, block)[:count]
     np.testing.assert_array_equal(found, wanted.reshape(rows, columns))
 

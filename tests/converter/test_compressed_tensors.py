@@ -15,7 +15,7 @@ import pytest
 from app.checkpoint.reference_quant import dequantize
 from app.converter.pipeline import convert
 from app.converter.sources.detect import open_source
-from tests.converter.test_awq import quantized_linears
+from tests.quantized_folders import check_rows, quantized_linears
 
 _FIXTURES = Path(__file__).parents[1] / "fixtures" / "compressed_tensors"
 _EXACT = {"w4_g128": 7, "w4_g32_asym": 7, "bits": 7, "padded": 7, "mixed": 4}
@@ -34,6 +34,7 @@ def test_what_the_package_compressed_decodes_to_its_bits(name: str) -> None:
     for stem, digests in expected.items():
         linear = linears[stem]
         weight = linear.load_dense()
+        check_rows(linear)
         for dtype, wanted in digests.items():  # the package's own dtypes: rounded once more
             assert digest(weight.astype(_DTYPES[dtype])) == wanted, stem
         if linear.native is not None:

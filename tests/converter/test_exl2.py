@@ -21,6 +21,7 @@ from tests.converter.gptq_folder import linear_stems
 from tests.converter.test_dense_source import hf_tensors, write_folder
 from tests.converter.test_gptq import assert_same_bits, quantized
 from tests.gguf_factory import TinyModel
+from tests.quantized_folders import check_rows
 
 Tensors = dict[str, npt.NDArray[Any]]
 MODEL = TinyModel("llama", hidden=64, inner=96, vocab=290)  # the head is padded to 320 rows
@@ -120,6 +121,7 @@ def test_widths_and_groups(
     for stem, linear in quantized(source).items():
         weight = cases[stem].weight
         assert_same_bits(linear.load_dense(), weight, stem)
+        check_rows(linear)
         stored = linear.load_native()
         assert_same_bits(dequantize(stored), weight, stem)
         assert stored.quant is not None

@@ -17,7 +17,7 @@ from app.converter.sources.detect import open_source
 from app.core.errors import AppError, InvalidSourceError, UnsupportedError
 from tests.converter.test_dense_source import hf_tensors, write_folder
 from tests.gguf_factory import TinyModel
-from tests.quantized_folders import Arrays, quantized_linears
+from tests.quantized_folders import Arrays, check_rows, quantized_linears
 
 Floats = npt.NDArray[np.float32]
 Edit = Callable[[Arrays], None]
@@ -98,6 +98,7 @@ def test_decodes_to_what_transformers_decodes(
         scales = tensors[f"{stem}.{suffix}"]
         wanted = library_decode(tensors[f"{stem}.weight"], scales, list(block) if block else None)
         np.testing.assert_array_equal(linear.load_dense(), wanted, err_msg=stem)
+        check_rows(linear)
         assert linear.native is None
 
 

@@ -21,6 +21,7 @@ from app.converter.verify import verify_exact
 from tests.converter.gptq_encoder import DTYPES, GptqCase, pack_planes, pack_stream, random_case
 from tests.converter.gptq_folder import GptqFolder, create_folder, linear_stems
 from tests.gguf_factory import TinyModel
+from tests.quantized_folders import check_rows
 
 
 def quantized(source: Source) -> dict[str, SourceLinear]:
@@ -45,6 +46,7 @@ def check_exact(folder: GptqFolder, path: Path, **config: Any) -> Source:
         weight = folder.cases[stem].weight
         assert_same_bits(linear.load_dense(), weight, stem)
         assert_same_bits(dequantize(linear.load_native()), weight, stem)
+        check_rows(linear)
         converted = verify_exact(linear, convert_linear(linear, plan_linear(linear, Grid.EXACT)))
         assert (converted.path, converted.rel_err) == ("exact", 0.0)
     return source

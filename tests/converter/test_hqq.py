@@ -22,6 +22,7 @@ from tests.quantized_folders import (
     Arrays,
     check_decoding,
     check_native,
+    check_rows,
     copy_fixture,
     edit_config,
     edit_tensors,
@@ -123,6 +124,7 @@ def test_any_shape(bits: int, axis: int, rows: int, columns: int, group: int, se
         path = Path(folder) / "x.safetensors"
         linear = open_single(HqqFormat, {}, arrays, (rows, columns), path)
         np.testing.assert_array_equal(linear.load_dense(), wanted.reshape(rows, columns))
+        check_rows(linear)
         if linear.native is not None:
             check_native(linear)
         piece = gcd(columns, group)

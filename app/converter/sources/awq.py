@@ -11,7 +11,7 @@ import numpy.typing as npt
 from app.checkpoint.layout import FLOATS, I32
 from app.checkpoint.schemes import Linear, QuantScheme, Scheme
 from app.converter.sources.awq_act_scales import divide_columns, find_act_scales
-from app.converter.sources.awq_dense import iter_dense
+from app.converter.sources.awq_dense import decode_rows
 from app.converter.sources.awq_layouts import GEMM, GEMV, GEMV_FAST, LAYOUTS, AwqLayout
 from app.converter.sources.awq_native import AwqArrays, create_native
 from app.converter.sources.base import SourceLinear
@@ -20,7 +20,12 @@ from app.converter.sources.dense import DenseFormat
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
 from app.converter.sources.native_grid import native_scheme
-from app.converter.sources.quantized_linear import Floats, create_quantized_linear, load_scales
+from app.converter.sources.quantized_linear import (
+    Floats,
+    create_quantized_linear,
+    iter_row_slices,
+    load_scales,
+)
 from app.core.errors import InvalidSourceError, UnsupportedError
 
 _DENSE = DenseFormat()
@@ -85,8 +90,9 @@ class AwqFormat(LinearFormat):
             place,
             f"AWQ int4 g{group_size}",
             stored,
-            partial(_iter_dense, self._layout, group_size, stored),
+            partial(_load_rows, self._layout, group_size, stored),
             None if quant is None else (quant, self._native_loader(quant, group_size, stored)),
+            partial(_iter_dense, self._layout, group_size, stored, place.shape),
         )
 
     def _native_loader(
@@ -210,9 +216,23 @@ def _load_native(layout: AwqLayout, quant: QuantScheme, group_size: int, stored:
 
 
 def _iter_dense(
-    layout: AwqLayout, group_size: int, stored: _Stored
+    layout: AwqLayout, group_size: int, stored: _Stored, shape: tuple[int, int]
 ) -> Iterator[tuple[slice, Floats]]:
-    return iter_dense(layout.name, group_size, _read(stored))
+    arrays = _read(stored)
+    for rows in iter_row_slices(shape):
+        yield rows, decode_rows(layout.name, group_size, arrays, rows)
+
+
+def _load_rows(layout: AwqLayout, group_size: int, stored: _Stored, rows: slice) -> Floats:
+    """Of a gemm weight, whose rows are columns, only the words that hold these are read."""
+    if layout is not GEMM:
+        return decode_rows(layout.name, group_size, _read(stored), rows)
+    words = slice(rows.start // 8, -(-rows.stop // 8))
+    outputs = slice(8 * words.start, 8 * words.stop)
+    zeros, scales = stored.zeros.load()[:, words], load_scales(stored.scales)[:, outputs]
+    arrays = AwqArrays(stored.qweight.load_columns(words), scales, zeros)
+    inside = slice(rows.start - outputs.start, rows.stop - outputs.start)
+    return decode_rows(layout.name, group_size, arrays, inside)
 
 
 def _read(stored: _Stored) -> AwqArrays:

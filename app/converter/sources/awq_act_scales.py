@@ -52,6 +52,7 @@ def divide_columns(linear: SourceLinear, stored: StoredArray) -> SourceLinear:
         raise InvalidSourceError(f"{stored.path.name}: {stored.name} holds a zero.")
     if (scales == 1).all():
         return linear
+    load_rows = linear.load_rows
     short = stored.name.rpartition(".mlp.")[2]
     return replace(
         linear,
@@ -60,6 +61,7 @@ def divide_columns(linear: SourceLinear, stored: StoredArray) -> SourceLinear:
         native=None,
         load_dense=partial(_load_divided, linear, scales),
         iter_dense=partial(_iter_divided, linear, scales),
+        load_rows=None if load_rows is None else lambda rows: load_rows(rows) / scales,
     )
 
 

@@ -7,7 +7,6 @@ keeps the grid with an error in the last bit. nf4 and fp4 lie on no uniform grid
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from math import prod
 
@@ -21,9 +20,9 @@ from app.converter.sources.bitsandbytes_blocks import (
     QuantState,
     check_table,
     iter_blocks,
+    load_rows,
 )
 from app.converter.sources.claims import TensorClaims
-from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
 from app.converter.sources.quantized_linear import Floats, create_quantized_linear, load_scales
@@ -69,8 +68,8 @@ class BitsAndBytesFormat(LinearFormat):
         _check_dtype(weight, np.int8)
         quant = QuantScheme(8, -1, Scheme.SYM, ScaleDtype.FP32)
         native = (quant, partial(_load_int8, quant, weight, scales))
-        blocks = partial(_iter_int8, weight, scales)
-        return create_quantized_linear(place, "BNB-INT8", (weight, scales), blocks, native)
+        rows = partial(_load_int8_rows, weight, scales)
+        return create_quantized_linear(place, "BNB-INT8", (weight, scales), rows, native)
 
     def _open_4bit(
         self, place: LinearPlace, tensors: TensorClaims[StoredArray]
@@ -86,7 +85,11 @@ class BitsAndBytesFormat(LinearFormat):
             return None
         check_table(blocks.table, kind)
         return create_quantized_linear(
-            place, f"BNB-{kind.upper()}", blocks.stored, partial(iter_blocks, blocks)
+            place,
+            f"BNB-{kind.upper()}",
+            blocks.stored,
+            partial(load_rows, blocks),
+            iter_dense=partial(iter_blocks, blocks),
         )
 
     def _take_blocks(
@@ -150,7 +153,6 @@ def _load_int8(quant: QuantScheme, weight: StoredArray, scales: StoredArray) -> 
     return Linear((packed.shape[0], packed.shape[1]), quant, packed=packed, scales=per_row)
 
 
-def _iter_int8(weight: StoredArray, scales: StoredArray) -> Iterator[tuple[slice, Floats]]:
-    per_row = load_scales(scales)[:, None]
-    for rows, codes in weight.rows.iter_blocks(rows_per_block(weight.shape[1])):
-        yield rows, codes.view(np.int8) * per_row[rows] * _INT8_STEP
+def _load_int8_rows(weight: StoredArray, scales: StoredArray, rows: slice) -> Floats:
+    codes = weight.rows.read_rows(rows).view(np.int8)
+    return codes * load_scales(scales)[rows, None] * _INT8_STEP

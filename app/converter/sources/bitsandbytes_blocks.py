@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.converter.sources.file_rows import Bytes, rows_per_block
 from app.converter.sources.hf_folder import StoredArray
-from app.converter.sources.quantized_linear import Floats, load_scales
+from app.converter.sources.quantized_linear import Floats, iter_row_slices, load_scales
 from app.core.errors import InvalidSourceError, UnsupportedError
 
 _BLOCK_SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -121,19 +120,33 @@ def _load_absmax(blocks: Blocks) -> Floats:
 
 
 def iter_blocks(blocks: Blocks) -> Iterator[tuple[slice, Floats]]:
-    (num_rows, columns), size = blocks.shape, blocks.block_size
-    absmax, pairs = _load_absmax(blocks), _pair_table(load_scales(blocks.table))
-    # An even number of rows is whole bytes even where a row is not.
-    step = max(2, rows_per_block(columns) // 2 * 2)
-    packed = blocks.codes.split_rows(1).read()[0]
-    for start in range(0, num_rows, step):
-        rows = slice(start, min(start + step, num_rows))
-        first, last = rows.start * columns, rows.stop * columns
-        values = _decode(packed[first // 2 : -(-last // 2)], pairs)[: last - first]
-        scales = np.repeat(absmax[first // size : -(-last // size)], size)
-        offset = first % size
-        values *= scales[offset : offset + last - first]
-        yield rows, values.reshape(-1, columns)
+    """(rows, float32 [n, in]) from first to last."""
+    scales = _load_absmax(blocks)
+    for rows in iter_row_slices(blocks.shape):
+        yield rows, _decode_rows(blocks, scales, rows)
+
+
+def load_rows(blocks: Blocks, rows: slice) -> Floats:
+    """Some rows of what `iter_blocks` gives."""
+    return _decode_rows(blocks, _load_absmax(blocks), rows)
+
+
+def _decode_rows(blocks: Blocks, absmax: Floats, rows: slice) -> Floats:
+    """A row need not begin with a byte or with a block."""
+    columns, size = blocks.shape[1], blocks.block_size
+    first, last = rows.start * columns, rows.stop * columns
+    stream = blocks.codes.split_rows(blocks.codes.num_bytes)
+    packed = stream.read_rows(slice(first // 2, -(-last // 2)))[:, 0]
+    values = np.take(_pair_table(load_scales(blocks.table)), packed, mode="clip").view(np.float32)
+    values = values[first % 2 :][: last - first]
+    if first % size == 0 and last % size == 0:
+        by_block = values.reshape(-1, size)
+        by_block *= absmax[first // size : last // size, None]
+    else:
+        values *= np.repeat(absmax[first // size : -(-last // size)], size)[first % size :][
+            : last - first
+        ]
+    return values.reshape(-1, columns)
 
 
 def _pair_table(table: Floats) -> npt.NDArray[np.uint64]:
@@ -141,7 +154,3 @@ def _pair_table(table: Floats) -> npt.NDArray[np.uint64]:
     byte = np.arange(256)
     pairs = np.stack([table[byte >> 4], table[byte & 15]], axis=1) + np.float32(0)
     return pairs.view(np.uint64)[:, 0]
-
-
-def _decode(packed: Bytes, pairs: npt.NDArray[np.uint64]) -> Floats:
-    return np.take(pairs, packed).view(np.float32)

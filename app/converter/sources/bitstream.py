@@ -28,7 +28,7 @@ def unpack_dense(words: Words, bits: int, count: int) -> Codes:
     """Codes uint8 [rows, count]: code k is bits [k * bits, (k + 1) * bits) of its row."""
     if 8 % bits == 0:
         packed = np.ascontiguousarray(words).view(np.uint8)
-        return np.take(_byte_table(bits), packed).view(np.uint8)[:, :count]
+        return np.take(_byte_table(bits), packed, mode="clip").view(np.uint8)[:, :count]
     rows = words.shape[0]
     units = -(-count // _UNIT)
     missing = units * bits - words.shape[1]
@@ -54,7 +54,14 @@ def unpack_padded(words: Words, bits: int, count: int) -> Codes:
 
 def nibble_floats(packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """float32 [rows, 2 * bytes]: both nibbles of each byte, the low one first, in one lookup."""
-    return np.take(_NIBBLES, packed).view(np.float32)
+    return np.take(_NIBBLES, packed, mode="clip").view(np.float32)
+
+
+def unpack_floats(words: Words, bits: int, count: int) -> npt.NDArray[np.float32]:
+    """As `unpack_dense`, in float32."""
+    if bits == 4:
+        return nibble_floats(np.ascontiguousarray(words).view(np.uint8))[:, :count]
+    return unpack_dense(words, bits, count).astype(np.float32)
 
 
 @cache

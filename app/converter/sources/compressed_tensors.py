@@ -15,14 +15,15 @@ from app.converter.sources.base import SourceLinear
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.compressed_tensors_claims import IntegerClaims
 from app.converter.sources.compressed_tensors_config import CompressedTensorsConfig, WeightScheme
-from app.converter.sources.compressed_tensors_dense import iter_dense
+from app.converter.sources.compressed_tensors_dense import iter_dense, load_rows
 from app.converter.sources.compressed_tensors_integer import IntegerArrays, Storage, load_native
 from app.converter.sources.fp4 import MXFP4_GROUP, NVFP4_GROUP, Fp4Arrays, open_fp4
-from app.converter.sources.fp8 import E4M3, activation_scales, take_fp8
+from app.converter.sources.fp8 import activation_scales, take_fp8
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
 from app.converter.sources.native_grid import native_scheme
 from app.converter.sources.quantized_linear import create_quantized_linear
+from app.converter.sources.small_floats import E4M3
 from app.core.errors import InvalidSourceError
 
 # What a weight is called and its dtype -> the formats that store such, whether codes are floats
@@ -98,7 +99,12 @@ class CompressedTensorsFormat(LinearFormat):
         stored = (arrays.weight, arrays.scales, *((arrays.zeros,) if arrays.zeros else ()))
         native = None if quant is None else (quant, partial(load_native, arrays, quant))
         return create_quantized_linear(
-            place, _describe(arrays, scheme), stored, partial(iter_dense, arrays), native
+            place,
+            _describe(arrays, scheme),
+            stored,
+            partial(load_rows, arrays),
+            native,
+            partial(iter_dense, arrays),
         )
 
     def _open_fp4(

@@ -7,7 +7,7 @@ decoded as the library does, (q - z) * s, in float32.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,20 +15,40 @@ import numpy.typing as npt
 from app.checkpoint.layout import I8
 from app.converter.sources.bitstream import nibble_floats
 from app.converter.sources.compressed_tensors_integer import IntegerArrays, Storage, per_group
-from app.converter.sources.file_rows import Bytes, rows_per_block
-from app.converter.sources.quantized_linear import Floats, load_scales
+from app.converter.sources.file_rows import Bytes
+from app.converter.sources.quantized_linear import Floats, iter_row_slices, load_scales
+
+
+class _Steps(NamedTuple):
+    """[out, G]: what each group's codes are shifted and multiplied by."""
+
+    zeros: Floats | None
+    scales: Floats
 
 
 def iter_dense(arrays: IntegerArrays) -> Iterator[tuple[slice, Floats]]:
     """(rows, float32 [n, in]) from first to last."""
-    scales = per_group(arrays, load_scales(arrays.scales))
+    steps = _load_steps(arrays)
+    for rows in iter_row_slices(arrays.shape):
+        yield rows, _decode(arrays, steps, rows)
+
+
+def load_rows(arrays: IntegerArrays, rows: slice) -> Floats:
+    """Some rows of what `iter_dense` gives."""
+    return _decode(arrays, _load_steps(arrays), rows)
+
+
+def _load_steps(arrays: IntegerArrays) -> _Steps:
     zeros = None if arrays.zeros is None else per_group(arrays, _load_zeros(arrays))
-    for rows, raw in arrays.weight.rows.iter_blocks(rows_per_block(arrays.shape[1])):
-        weight = _signed_codes(arrays, raw)
-        if zeros is not None:
-            weight -= _of_columns(arrays, zeros[rows])
-        weight *= _of_columns(arrays, scales[rows])
-        yield rows, weight
+    return _Steps(zeros, per_group(arrays, load_scales(arrays.scales)))
+
+
+def _decode(arrays: IntegerArrays, steps: _Steps, rows: slice) -> Floats:
+    weight = _signed_codes(arrays, arrays.weight.rows.read_rows(rows))
+    if steps.zeros is not None:
+        weight -= _of_columns(arrays, steps.zeros[rows])
+    weight *= _of_columns(arrays, steps.scales[rows])
+    return weight
 
 
 def _of_columns(arrays: IntegerArrays, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

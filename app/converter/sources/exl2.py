@@ -24,7 +24,13 @@ from app.checkpoint.layout import F16, I32
 from app.checkpoint.schemes import QuantScheme, ScaleDtype, Scheme
 from app.converter.sources.base import SourceLinear
 from app.converter.sources.claims import TensorClaims
-from app.converter.sources.exl2_arrays import Exl2Arrays, Group, iter_dense, load_native
+from app.converter.sources.exl2_arrays import (
+    Exl2Arrays,
+    Group,
+    iter_dense,
+    load_native,
+    load_rows,
+)
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
 from app.converter.sources.native_grid import native_bits
@@ -59,8 +65,9 @@ class Exl2Format(LinearFormat):
             place,
             _describe(arrays.groups),
             (arrays.q_weight, arrays.q_scale, arrays.q_scale_max),
-            partial(iter_dense, arrays),
+            partial(load_rows, arrays),
             None if quant is None else (quant, partial(load_native, arrays, quant)),
+            partial(iter_dense, arrays),
         )
 
     def _take(self, place: LinearPlace, tensors: TensorClaims[StoredArray]) -> Exl2Arrays | None:

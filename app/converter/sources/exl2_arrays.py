@@ -18,7 +18,7 @@ from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.gptq_layout import gather, unpack
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.native_grid import native_scales
-from app.core.jobs import check_cancelled
+from app.converter.sources.quantized_linear import iter_row_slices
 
 Words = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float32]
@@ -62,21 +62,27 @@ def load_native(arrays: Exl2Arrays, quant: QuantScheme) -> Linear:
 
 def iter_dense(arrays: Exl2Arrays) -> Iterator[tuple[slice, Floats]]:
     """(rows, float32 [n, in]) by the formula, from first to last."""
-    (num_rows, num_columns), step = arrays.shape, rows_per_block(arrays.shape[1])
     words, scales = arrays.q_weight.load().view(np.uint32), _scales_by_formula(arrays)
-    inputs = np.arange(num_columns) if arrays.order is None else arrays.order
-    for start in range(0, num_rows, step):
-        check_cancelled()
-        rows = slice(start, min(start + step, num_rows))
-        weight = np.empty((num_columns, rows.stop - start), np.float32)
-        for index, group in enumerate(arrays.groups):
-            count = group.columns.stop - group.columns.start
-            codes = gather(
-                words[group.words, rows], group.bits, np.arange(count), is_planar=False
-            ).astype(np.float32)
-            codes -= 1 << (group.bits - 1)
-            weight[inputs[group.columns]] = codes * scales[index, rows]
-        yield rows, np.ascontiguousarray(weight.T)
+    for rows in iter_row_slices(arrays.shape):
+        yield rows, _decode(arrays, words[:, rows], scales[:, rows])
+
+
+def load_rows(arrays: Exl2Arrays, rows: slice) -> Floats:
+    """Some rows of what `iter_dense` gives."""
+    words = arrays.q_weight.load_columns(rows).view(np.uint32)
+    return _decode(arrays, words, _scales_by_formula(arrays)[:, rows])
+
+
+def _decode(arrays: Exl2Arrays, words: Words, scales: Floats) -> Floats:
+    """float32 [n, in] of words [num_words, n] and scales [G, n]."""
+    weight = np.empty((arrays.shape[1], words.shape[1]), np.float32)
+    inputs = np.arange(len(weight)) if arrays.order is None else arrays.order
+    for index, group in enumerate(arrays.groups):
+        positions = np.arange(group.columns.stop - group.columns.start)
+        codes = gather(words[group.words], group.bits, positions, is_planar=False)
+        signed = codes.astype(np.float32) - np.float32(1 << (group.bits - 1))
+        weight[inputs[group.columns]] = signed * scales[index]
+    return np.ascontiguousarray(weight.T)
 
 
 def _signed_codes(arrays: Exl2Arrays, words: Words) -> npt.NDArray[Any]:

@@ -11,35 +11,33 @@ becomes zero).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme
 from app.converter.sources.base import SourceLinear
-from app.converter.sources.file_rows import Bytes, rows_per_block
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import LinearPlace
 from app.converter.sources.quantized_linear import (
     Floats,
     check_size,
     create_quantized_linear,
+    iter_row_slices,
     load_exponents,
     load_scales,
     narrow_scales,
 )
+from app.converter.sources.small_floats import DOUBLED_E2M1, E4M3_VALUES
 
 MXFP4_GROUP, NVFP4_GROUP = 32, 16
-_MAGNITUDES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
-_E2M1 = np.concatenate([_MAGNITUDES, -_MAGNITUDES])
 _BYTES = np.arange(256)
-# Both values of every byte, so that one lookup decodes two weights.
-_VALUES = np.stack([_E2M1[_BYTES & 15], _E2M1[_BYTES >> 4]], axis=1) + np.float32(0)
-_DOUBLED = (_VALUES * 2).astype(np.int8).view(np.uint16)[:, 0]
+# Both values of every byte, so that one lookup decodes two weights; doubled, as int8.
+_DOUBLED = np.stack([DOUBLED_E2M1[_BYTES & 15], DOUBLED_E2M1[_BYTES >> 4]], axis=1)
+_DOUBLED_PAIRS = _DOUBLED.view(np.uint16)[:, 0]
+_VALUE_PAIRS: npt.NDArray[np.uint64] = (_DOUBLED * np.float32(0.5)).view(np.uint64)[:, 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +64,8 @@ def open_fp4(place: LinearPlace, source_type: str, arrays: Fp4Arrays) -> SourceL
     """A linear whose arrays have the shapes that `Fp4Arrays` asks for."""
     quant = QuantScheme(8, arrays.group, Scheme.SYM, ScaleDtype.FP32)
     load = partial(_load_native, place.shape, quant, arrays)
-    blocks = partial(_iter_dense, place.shape, arrays)
-    rows = partial(_load_rows, place.shape[1], arrays)
-    return create_quantized_linear(place, source_type, arrays.stored, blocks, (quant, load), rows)
+    rows = partial(_load_rows, place.shape, arrays)
+    return create_quantized_linear(place, source_type, arrays.stored, rows, (quant, load))
 
 
 def _load_scales(arrays: Fp4Arrays) -> Floats:
@@ -80,8 +77,7 @@ def _load_scales(arrays: Fp4Arrays) -> Floats:
 
 
 def _load_e4m3(arrays: Fp4Arrays) -> Floats:
-    codes = arrays.scales.load().view(ml_dtypes.float8_e4m3fn)
-    scales: Floats = codes.astype(np.float32)
+    scales = np.take(E4M3_VALUES, arrays.scales.load().view(np.uint8), mode="clip")
     if arrays.global_scale is None:
         return scales
     factor = load_scales(arrays.global_scale).reshape(())
@@ -91,20 +87,17 @@ def _load_e4m3(arrays: Fp4Arrays) -> Floats:
 
 
 def _load_native(shape: tuple[int, int], quant: QuantScheme, arrays: Fp4Arrays) -> Linear:
-    codes: Bytes = np.take(_DOUBLED, arrays.packed.split_rows(shape[0]).read()).view(np.uint8)
+    packed, codes = arrays.packed.split_rows(shape[0]), np.empty(shape, np.uint8)
+    for rows in iter_row_slices(shape):
+        pairs = np.take(_DOUBLED_PAIRS, packed.read_rows(rows), mode="clip")
+        codes[rows] = pairs.view(np.uint8)
     scales = _load_scales(arrays) * np.float32(0.5)
     return narrow_scales(Linear(shape, quant, packed=codes, scales=scales))
 
 
-def _load_rows(columns: int, arrays: Fp4Arrays, rows: slice) -> Floats:
-    part = replace(arrays, packed=arrays.packed.part(rows), scales=arrays.scales.part(rows))
-    return np.concatenate([b for _, b in _iter_dense((rows.stop - rows.start, columns), part)])
-
-
-def _iter_dense(shape: tuple[int, int], arrays: Fp4Arrays) -> Iterator[tuple[slice, Floats]]:
-    scales = _load_scales(arrays)
-    table: npt.NDArray[np.uint64] = _VALUES.view(np.uint64)[:, 0]
-    for rows, packed in arrays.packed.split_rows(shape[0]).iter_blocks(rows_per_block(shape[1])):
-        values = np.take(table, packed).view(np.float32)
-        values = values.reshape(len(packed), -1, arrays.group) * scales[rows][:, :, None]
-        yield rows, values.reshape(len(packed), -1)
+def _load_rows(shape: tuple[int, int], arrays: Fp4Arrays, rows: slice) -> Floats:
+    scales = _load_scales(replace(arrays, scales=arrays.scales.part(rows)))
+    packed = arrays.packed.split_rows(shape[0]).read_rows(rows)
+    values = np.take(_VALUE_PAIRS, packed, mode="clip").view(np.float32)
+    values = values.reshape(len(packed), -1, arrays.group) * scales[:, :, None]
+    return values.reshape(len(packed), -1)

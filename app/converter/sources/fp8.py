@@ -12,25 +12,24 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import ml_dtypes
 import numpy as np
 
 from app.checkpoint.layout import FLOATS
 from app.converter.sources.base import SourceLinear
 from app.converter.sources.claims import TensorClaims
-from app.converter.sources.file_rows import Bytes, rows_per_block
+from app.converter.sources.file_rows import Bytes
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
 from app.converter.sources.quantized_linear import (
     Floats,
     create_quantized_linear,
+    iter_row_slices,
     load_exponents,
     load_scales,
 )
+from app.converter.sources.small_floats import E4M3, E4M3_VALUES
 from app.core.errors import InvalidSourceError, UnsupportedError
 
-E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
-_TABLE = np.arange(256, dtype=np.uint8).view(E4M3).astype(np.float32)
 _SCALES = ("weight_scale_inv", "weight_scale")
 # Scales of activations and of a quantized KV cache, neither of which a converted model has.
 _ACTIVATION_SCALES = (
@@ -115,8 +114,12 @@ def take_fp8(
 
 def open_fp8(place: LinearPlace, source_type: str, arrays: Fp8Arrays) -> SourceLinear:
     """A linear whose arrays have the sizes that `Fp8Arrays` asks for."""
-    blocks = partial(_iter_dense, place.shape, arrays)
-    return create_quantized_linear(place, source_type, (arrays.weight, arrays.scales), blocks)
+    stored = (arrays.weight, arrays.scales)
+    rows, blocks = (
+        partial(_load_rows, place.shape, arrays),
+        partial(_iter_dense, place.shape, arrays),
+    )
+    return create_quantized_linear(place, source_type, stored, rows, iter_dense=blocks)
 
 
 def _block_size(value: object, name: str) -> tuple[int, int] | None:
@@ -151,12 +154,24 @@ def _load_scales(arrays: Fp8Arrays, shape: tuple[int, int]) -> Floats:
 
 
 def _iter_dense(shape: tuple[int, int], arrays: Fp8Arrays) -> Iterator[tuple[slice, Floats]]:
-    scales, (block_rows, block_columns) = _load_scales(arrays, shape), arrays.block
-    for rows, codes in arrays.weight.split_rows(shape[0]).iter_blocks(rows_per_block(shape[1])):
-        _check_no_nan(codes, arrays.weight)
-        of_row = scales[np.arange(rows.start, rows.stop) // block_rows]
-        expanded = np.repeat(of_row, block_columns, axis=1)[:, : shape[1]]
-        yield rows, np.take(_TABLE, codes) * expanded
+    scales = _load_scales(arrays, shape)
+    for rows in iter_row_slices(shape):
+        yield rows, _decode(shape, arrays, scales, rows)
+
+
+def _load_rows(shape: tuple[int, int], arrays: Fp8Arrays, rows: slice) -> Floats:
+    return _decode(shape, arrays, _load_scales(arrays, shape), rows)
+
+
+def _decode(shape: tuple[int, int], arrays: Fp8Arrays, scales: Floats, rows: slice) -> Floats:
+    block_rows, block_columns = arrays.block
+    codes = arrays.weight.split_rows(shape[0]).read_rows(rows)
+    _check_no_nan(codes, arrays.weight)
+    of_row = scales[np.arange(rows.start, rows.stop) // block_rows]
+    expanded = np.repeat(of_row, block_columns, axis=1)[:, : shape[1]]
+    weight = np.take(E4M3_VALUES, codes, mode="clip")
+    weight *= expanded
+    return weight
 
 
 def _check_no_nan(codes: Bytes, weight: StoredArray) -> None:

@@ -17,6 +17,7 @@ from app.converter.sources.gptq_arrays import (
     GptqArrays,
     iter_dense,
     load_native,
+    load_rows,
     read_zero_fields,
 )
 from app.converter.sources.gptq_config import GptqSettings, LinearSettings, read_settings
@@ -60,8 +61,9 @@ class GptqFormat(LinearFormat):
             place,
             _describe(arrays),
             (arrays.qweight, arrays.qzeros, arrays.scales),
-            partial(iter_dense, arrays),
+            partial(load_rows, arrays),
             None if quant is None else (quant, partial(load_native, arrays, quant)),
+            partial(iter_dense, arrays),
         )
 
     def ignored(self, tensors: Mapping[str, StoredArray]) -> Collection[str]:

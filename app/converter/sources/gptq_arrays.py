@@ -31,7 +31,7 @@ from app.converter.sources.native_grid import (
     native_scales,
     to_native_groups,
 )
-from app.core.jobs import check_cancelled
+from app.converter.sources.quantized_linear import iter_row_slices
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.uint8]
@@ -98,14 +98,22 @@ def iter_dense(arrays: GptqArrays) -> Iterator[tuple[slice, Floats]]:
     """(rows, float32 [n, in]) by the formula, from first to last."""
     words = arrays.qweight.load().view(np.uint32)
     scales, zeros = load_scales(arrays).astype(np.float32), _zeros_by_formula(arrays)
-    step = rows_per_block(arrays.shape[1])
-    for start in range(0, arrays.shape[0], step):
-        check_cancelled()
-        rows = slice(start, min(start + step, arrays.shape[0]))
-        weight = _codes_by_formula(arrays, words[:, rows])
-        _apply(np.subtract, weight, zeros[:, rows], arrays)
-        _apply(np.multiply, weight, scales[:, rows], arrays)
-        yield rows, weight
+    for rows in iter_row_slices(arrays.shape):
+        yield rows, _decode(arrays, words[:, rows], scales[:, rows], zeros[:, rows])
+
+
+def load_rows(arrays: GptqArrays, rows: slice) -> Floats:
+    """Some rows of what `iter_dense` gives."""
+    words = arrays.qweight.load_columns(rows).view(np.uint32)
+    scales, zeros = load_scales(arrays).astype(np.float32), _zeros_by_formula(arrays)
+    return _decode(arrays, words, scales[:, rows], zeros[:, rows])
+
+
+def _decode(arrays: GptqArrays, words: Words, scales: Floats, zeros: Floats) -> Floats:
+    weight = _codes_by_formula(arrays, words)
+    _apply(np.subtract, weight, zeros, arrays)
+    _apply(np.multiply, weight, scales, arrays)
+    return weight
 
 
 def load_scales(arrays: GptqArrays) -> Array:

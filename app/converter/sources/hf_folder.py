@@ -61,10 +61,28 @@ class StoredArray:
         )
 
     def part(self, rows: slice) -> StoredArray:
-        """Some entries of the first axis of a contiguous array."""
+        """Some entries of the first axis."""
         row_bytes = self.num_bytes // self.shape[0]
+        if self.strides is not None:
+            row_bytes = self.strides[0] * self.dtype.itemsize
         shape = (rows.stop - rows.start, *self.shape[1:])
         return replace(self, shape=shape, offset=self.offset + rows.start * row_bytes)
+
+    def load_columns(self, columns: slice) -> npt.NDArray[Any]:
+        """Some columns of a matrix, contiguous, without reading all of the others."""
+        if self.strides is not None:
+            return np.ascontiguousarray(self.load()[:, columns])
+        row_bytes, size = self.num_bytes // self.shape[0], self.dtype.itemsize
+        rows = StridedRows(
+            self.path,
+            self.offset + columns.start * size,
+            self.shape[0],
+            (columns.stop - columns.start) * size,
+            row_stride=row_bytes,
+            column_stride=size,
+            item_bytes=size,
+        )
+        return rows.read().view(self.dtype)
 
     def load(self) -> npt.NDArray[Any]:
         """The whole array in its own shape and dtype."""

@@ -28,13 +28,13 @@ from app.checkpoint.layout import F32
 from app.checkpoint.schemes import Linear, QuantScheme, Scheme
 from app.converter.sources.base import SourceLinear
 from app.converter.sources.claims import TensorClaims
-from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
 from app.converter.sources.native_grid import native_scheme
 from app.converter.sources.quantized_linear import (
     Floats,
     create_quantized_linear,
+    iter_row_slices,
     load_scales,
     narrow_scales,
 )
@@ -145,9 +145,8 @@ class HqqFormat(LinearFormat):
         stored = (arrays.codes, arrays.scale, arrays.zero)
         quant = _native_scheme(arrays)
         native = None if quant is None else (quant, partial(_load_native, quant, arrays))
-        return create_quantized_linear(
-            place, f"HQQ-{settings.bits}", stored, partial(_iter_dense, arrays), native
-        )
+        rows, blocks = partial(_load_rows, arrays), partial(_iter_dense, arrays)
+        return create_quantized_linear(place, f"HQQ-{settings.bits}", stored, rows, native, blocks)
 
     def _take_settings(
         self, stem: str, tensors: TensorClaims[StoredArray]
@@ -249,9 +248,15 @@ def _unpack(arrays: _Arrays) -> npt.NDArray[np.uint8]:
     items = arrays.codes.rows.read().view(packing.dtype)
     codes = np.empty((packing.count, *items.shape), np.uint8)
     for index in range(packing.count):
-        shift = packing.bits * (packing.count - 1 - index)
-        codes[index] = (items >> shift) & ((1 << packing.bits) - 1)
+        codes[index] = _field(items, packing, index)
     return codes.reshape(-1, columns)[:rows].reshape(arrays.shape)
+
+
+def _field(items: npt.NDArray[Any], packing: _Packing, index: int) -> npt.NDArray[Any]:
+    """The slice `index` of packed items."""
+    shift = packing.bits * (packing.count - 1 - index)
+    mask = items.dtype.type((1 << packing.bits) - 1)
+    return np.asarray((items >> items.dtype.type(shift)) & mask)
 
 
 def _load_native(quant: QuantScheme, arrays: _Arrays) -> Linear:
@@ -271,26 +276,42 @@ def _load_native(quant: QuantScheme, arrays: _Arrays) -> Linear:
 
 
 def _iter_dense(arrays: _Arrays) -> Iterator[tuple[slice, Floats]]:
-    (num_rows, columns), settings = arrays.shape, arrays.settings
-    codes = _unpack(arrays)
-    scales, zeros = load_scales(arrays.scale).reshape(-1), load_scales(arrays.zero).reshape(-1)
-    # So many rows at once that along axis 1 no group crosses the end of a block.
-    unit = settings.group_size // gcd(columns, settings.group_size)
-    step = -(-rows_per_block(columns) // unit) * unit
-    for start in range(0, num_rows, step):
-        rows = slice(start, min(start + step, num_rows))
-        groups = _groups_of(rows, arrays)
-        values = codes[rows].astype(np.float32).reshape(groups.size, -1)
-        values -= zeros[groups][:, None]
-        values *= scales[groups][:, None]
-        values += 0  # minus zero becomes zero, as q * s + b gives it
-        yield rows, values.reshape(-1, columns)
+    steps = _load_steps(arrays)
+    for rows in iter_row_slices(arrays.shape):
+        yield rows, _decode(arrays, steps, rows)
 
 
-def _groups_of(rows: slice, arrays: _Arrays) -> npt.NDArray[np.intp]:
-    """The group of every run of neighbours that share one: whole groups, or (axis 0) elements."""
-    columns, group_size = arrays.shape[1], arrays.settings.group_size
-    first, last = rows.start * columns, rows.stop * columns
-    if arrays.settings.axis == 1:
-        return np.arange(first // group_size, last // group_size)
-    return np.arange(first, last) % (arrays.shape[0] * columns // group_size)
+def _load_rows(arrays: _Arrays, rows: slice) -> Floats:
+    return _decode(arrays, _load_steps(arrays), rows)
+
+
+def _load_steps(arrays: _Arrays) -> tuple[Floats, Floats]:
+    """Zeros and scales: one for each row of M (axis 1), or for each column."""
+    return load_scales(arrays.zero), load_scales(arrays.scale)
+
+
+def _decode(arrays: _Arrays, steps: tuple[Floats, Floats], rows: slice) -> Floats:
+    """Whole rows of M that hold the wanted rows of W, cut to them."""
+    width = arrays.settings.grouped_shape(arrays.shape)[1]
+    first, last = rows.start * arrays.shape[1], rows.stop * arrays.shape[1]
+    groups = slice(first // width, -(-last // width))
+    values = _unpack_groups(arrays, groups).astype(np.float32)
+    zeros, scales = (step[groups] if arrays.settings.axis == 1 else step for step in steps)
+    values -= zeros
+    values *= scales
+    values += 0  # minus zero becomes zero, as q * s + b gives it
+    start = groups.start * width
+    return values.reshape(-1)[first - start : last - start].reshape(-1, arrays.shape[1])
+
+
+def _unpack_groups(arrays: _Arrays, groups: slice) -> npt.NDArray[np.uint8]:
+    """Some rows of M, from whichever slices of the packed items they stand in."""
+    packing, stored = arrays.settings.packing, arrays.codes.rows
+    pieces, start = [], groups.start
+    while start < groups.stop:
+        index, row = divmod(start, stored.num_rows)
+        stop = min(row + groups.stop - start, stored.num_rows)
+        items = stored.read_rows(slice(row, stop)).view(packing.dtype)
+        pieces.append(_field(items, packing, index).astype(np.uint8))
+        start += stop - row
+    return np.concatenate(pieces)

@@ -8,7 +8,7 @@ once, so that MLX's own matrix is ours rounded to that dtype.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,8 @@ import numpy as np
 from app.checkpoint.bits import pack_codes
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme
 from app.converter.sources.base import SourceLinear
-from app.converter.sources.bitstream import unpack_dense
+from app.converter.sources.bitstream import unpack_dense, unpack_floats
 from app.converter.sources.claims import TensorClaims
-from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.fp4 import Fp4Arrays, open_fp4
 from app.converter.sources.fp8 import Fp8Arrays, open_fp8
 from app.converter.sources.hf_folder import StoredArray
@@ -116,8 +115,8 @@ def _open_affine(
     quant = QuantScheme(native_bits(bits), group, Scheme.AFFINE, ScaleDtype.FP32)
     stored = (weight, scales, biases)
     load = partial(_load_native, quant, bits, place.shape, stored)
-    blocks = partial(_iter_affine, bits, place.shape, stored)
-    return create_quantized_linear(place, f"MLX-{bits}", stored, blocks, (quant, load))
+    rows = partial(_load_affine_rows, bits, place.shape, stored)
+    return create_quantized_linear(place, f"MLX-{bits}", stored, rows, (quant, load))
 
 
 def _load_native(
@@ -137,17 +136,17 @@ def _load_native(
     return narrow_scales(linear)
 
 
-def _iter_affine(
-    bits: int, shape: tuple[int, int], stored: tuple[StoredArray, StoredArray, StoredArray]
-) -> Iterator[tuple[slice, Floats]]:
-    weight, scales, biases = stored
-    s, b = load_scales(scales)[:, :, None], load_scales(biases)[:, :, None]
-    for rows, words in weight.rows.iter_blocks(rows_per_block(shape[1])):
-        codes = unpack_dense(words.view(np.uint32), bits, shape[1])
-        values = codes.astype(np.float32).reshape(len(words), s.shape[1], -1)
-        values *= s[rows]
-        values += b[rows]
-        yield rows, values.reshape(len(words), -1)
+def _load_affine_rows(
+    bits: int,
+    shape: tuple[int, int],
+    stored: tuple[StoredArray, StoredArray, StoredArray],
+    rows: slice,
+) -> Floats:
+    words, scales, biases = (array.part(rows) for array in stored)
+    values = unpack_floats(words.load(), bits, shape[1]).reshape(*scales.shape, -1)
+    values *= load_scales(scales)[:, :, None]
+    values += load_scales(biases)[:, :, None]
+    return values.reshape(words.shape[0], -1)
 
 
 def _open_float(

@@ -14,9 +14,10 @@ import numpy as np
 from app.converter.sources.base import SourceLinear
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.fp4 import NVFP4_GROUP, Fp4Arrays, open_fp4
-from app.converter.sources.fp8 import E4M3, activation_notes, activation_scales, take_fp8
+from app.converter.sources.fp8 import activation_notes, activation_scales, take_fp8
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat, LinearPlace
+from app.converter.sources.small_floats import E4M3
 from app.core.errors import InvalidSourceError, UnsupportedError
 
 _ALGORITHMS = ("FP8", "FP8_PER_CHANNEL_PER_TOKEN", "NVFP4", "NVFP4_AWQ")

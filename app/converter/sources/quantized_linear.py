@@ -15,30 +15,35 @@ from app.checkpoint.layout import F16
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype
 from app.converter.sources.base import SourceLinear
 from app.converter.sources.dense import load_float_vector, load_floats
+from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import LinearPlace
 from app.core.errors import InvalidSourceError
+from app.core.jobs import check_cancelled
 
 Floats = npt.NDArray[np.float32]
 _LIMIT = 1e15  # squares summed over a row still fit float32
 _EXPONENTS = (np.dtype(np.uint8), np.dtype(ml_dtypes.float8_e8m0fnu))
 Blocks = Callable[[], Iterator[tuple[slice, Floats]]]
+Rows = Callable[[slice], Floats]
 
 
 def create_quantized_linear(
     place: LinearPlace,
     source_type: str,
     stored: Sequence[StoredArray],
-    iter_dense: Blocks,
+    load_rows: Rows,
     native: tuple[QuantScheme, Callable[[], Linear]] | None = None,
-    load_rows: Callable[[slice], Floats] | None = None,
+    iter_dense: Blocks | None = None,
 ) -> SourceLinear:
     """A linear of the arrays `stored`, the weight first.
 
-    `iter_dense` gives (rows, float32 [n, in]) from first to last; `native`, where a scheme holds
-    the linear, that scheme and its loader; `load_rows`, where it is cheap, some rows.
+    `load_rows` gives some rows, float32 [n, in]; `native`, where a scheme holds the linear, that
+    scheme and its loader; `iter_dense` (rows, block of rows) from first to last, for formats that
+    read something once for all of them.
     """
     weight = stored[0].name
+    iter_dense = iter_dense or partial(_iter_blocks, place.shape, load_rows)
     return SourceLinear(
         name=place.name,
         shape=place.shape,
@@ -99,6 +104,19 @@ def _to_fp16(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     with np.errstate(over="ignore"):  # what overflows is not equal, and stays as it is
         half = array.astype(np.float16)
     return half if np.array_equal(half.astype(np.float32), array.astype(np.float32)) else array
+
+
+def iter_row_slices(shape: tuple[int, int]) -> Iterator[slice]:
+    """Blocks of rows from first to last; JobCancelledError between two of them."""
+    step = rows_per_block(shape[1])
+    for start in range(0, shape[0], step):
+        check_cancelled()
+        yield slice(start, min(start + step, shape[0]))
+
+
+def _iter_blocks(shape: tuple[int, int], load_rows: Rows) -> Iterator[tuple[slice, Floats]]:
+    for rows in iter_row_slices(shape):
+        yield rows, load_rows(rows)
 
 
 def _join(shape: tuple[int, int], iter_dense: Blocks) -> Floats:
