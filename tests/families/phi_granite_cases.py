@@ -40,10 +40,7 @@ def _phi3_long(config: Config) -> dict[str, Any]:
     original = config["original_max_position_embeddings"]
     scale = config["max_position_embeddings"] / original
     factor = float(np.sqrt(1 + np.log(scale) / np.log(original)))
-    return _phi3(config) | {
-        "rope.scaling.type": "longrope",
-        "rope.scaling.attn_factor": factor,
-    }
+    return _phi3(config) | {"rope.scaling.attn_factor": factor}
 
 
 def _long_tables(config: Config) -> Tensors:

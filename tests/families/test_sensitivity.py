@@ -18,11 +18,11 @@ from app.spec.layer_type import LayerType
 from app.spec.model_spec import ModelSpec, NormType, QKNorm
 from app.spec.registry import create_spec
 from app.spec.rope import RopeType
-from tests.families import dense_cases, internlm_cases
+from tests.families.cases import CASES as ALL_CASES
 from tests.family_models import NUM_TOKENS, FamilyCase, expected_logits, run, write_folder
 
 VISIBLE = 0.01  # a hundred times what the cases allow
-CASES = {case.name: case for case in (*dense_cases.CASES, *internlm_cases.CASES)}
+CASES = {case.name: case for case in ALL_CASES}
 WRONG_FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     "every layer rotates": ("smollm3", {"rope_layers": ()}),
     "another layer does not rotate": ("smollm3", {"rope_layers": (True, True, False, True, True)}),
@@ -40,6 +40,19 @@ WRONG_FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     "rope is not scaled": ("exaone4 hybrid", {"rope": {"rope_type": RopeType.DEFAULT}}),
     "rope does not stretch": ("internlm2 dynamic", {"rope": {"rope_type": RopeType.DEFAULT}}),
     "another eps": ("ernie", {"rms_norm_eps": 1e-2}),
+    "norms multiply with w": ("gemma", {"norm_offset": 0.0}),
+    "embeddings are not scaled": ("gemma", {"embedding_multiplier": 1.0}),
+    "the exact GELU": ("gemma", {"hidden_act": "gelu"}),
+    "scores are not capped": ("gemma2", {"attn_logit_softcapping": None}),
+    "logits are not capped": ("gemma2", {"final_logit_softcapping": None}),
+    "a window of one less": ("gemma2", {"sliding_window": 8}),
+    "sliding layers have the others' rope": ("gemma3", {"sliding_rope": None}),
+    "scores are scaled by head_dim": ("granite", {"attention_multiplier": 12**-0.5}),
+    "what blocks add is not scaled": ("granite", {"residual_multiplier": 1.0}),
+    "the factors of short sequences": ("phi4 mini", {"rope": {"long_factor": (1.0,) * 6}}),
+    "the whole head rotates": ("phi4 mini", {"rope": {"rope_type": RopeType.DEFAULT, "dim": 16}}),
+    "no window of Phi-3": ("phi3", {"sliding_window": NUM_TOKENS}),
+    "queries do not grow": ("ministral3", {"query_scaling": None}),
 }
 
 
