@@ -1,4 +1,4 @@
-"""The picture in README.md: the real window with the starter model's real reply.
+"""The pictures in README.md: the real window with the starter model's real figures and reply.
 
 Offscreen unless a platform is chosen; under a display server it is the same window.
 """
@@ -10,15 +10,17 @@ import os
 import sys
 from pathlib import Path
 
+from app.controllers.conversion_job import ConversionOptions
 from benchmarks.measure import own_home
 from benchmarks.window import WindowDriver
 
 _FOLDER = Path(__file__).resolve().parents[1] / "resources" / "screenshots"
+_COMPARED = ConversionOptions("w4", evaluate=True, compare=("w8", "w3"))
 _PROMPT = "Write a Python function that adds two numbers, and explain it in two sentences."
 
 
 def main() -> int:
-    """Takes both pictures; returns 0."""
+    """Takes all pictures; returns 0."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     _FOLDER.mkdir(parents=True, exist_ok=True)
     for theme in ("light", "dark"):
@@ -31,6 +33,9 @@ def main() -> int:
 
 def _take_pictures(theme: str) -> None:
     with WindowDriver(theme=theme, temperature=0.0, max_tokens=256) as driver:
+        driver.convert_starter(_COMPARED)
+        driver.rest(1.0)
+        driver.save(_FOLDER / f"quality-{theme}.png")
         driver.convert_starter()
         driver.rest(1.0)
         driver.save(_FOLDER / f"convert-{theme}.png")

@@ -195,8 +195,10 @@ def create_palette(tokens: Tokens) -> QPalette:
 
 
 def create_style_sheet(tokens: Tokens) -> str:
-    """`resources/styles/app.qss` with every `@token` replaced."""
+    """`resources/styles/app.qss` with every `@token` and the path of the tick replaced."""
     text = (resources_dir() / "styles" / "app.qss").read_text(encoding="utf-8")
+    tick = resources_dir() / "icons" / f"tick_on_{'dark' if tokens.is_dark else 'light'}.svg"
+    text = text.replace("@tick_image", tick.as_posix())
     for name, value in sorted(asdict(tokens).items(), key=lambda item: -len(item[0])):
         text = text.replace(f"@{name}", str(value))
     return text

@@ -16,6 +16,7 @@ from app.ui.item_models.row_model import Column
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.copy_button import CopyButton
+from app.ui.widgets.flow_layout import FlowLayout
 from app.ui.widgets.row_table import RowTable
 
 
@@ -55,8 +56,7 @@ class EvaluationCard(Card):
         )
         self.copy_button = CopyButton(self.table.text, self.tr("Copy the table"))
         self._choice_buttons: list[QPushButton] = []
-        self._choices = QHBoxLayout()
-        self._choices.setSpacing(10)
+        self._choices = FlowLayout(10)
         self._build()
 
     @property
@@ -95,7 +95,6 @@ class EvaluationCard(Card):
         self._choice_buttons = [self._create_choice(row.grid) for row in rows[1:]]
         for button in self._choice_buttons:
             self._choices.addWidget(button)
-        self._choices.addStretch()
 
     def _describe(self, report: ConversionReport) -> str:
         if not report.evaluations:
@@ -106,15 +105,15 @@ class EvaluationCard(Card):
             )
         text = self.tr(
             "Against the source decoded densely, on {n} tokens of a bundled public-domain text. "
-            "Memory is weights, workspace and the KV cache of a chat. The source can go once you "
-            "are content."
+            "Memory is weights, workspace and the KV cache of a chat; agreement is how often both "
+            "find the same token likeliest. Keep the source until you are content."
         )
         return text.format(n=f"{report.evaluations[0].num_tokens:,}")
 
     def _source_row(self, report: ConversionReport) -> _Row:
         perplexity = format_perplexity(report.evaluations[0].source_perplexity)
         size = format_bytes(report.source_bytes)
-        return _Row(self.tr("Source, decoded"), size, "–", perplexity, "–", "–", "")
+        return _Row(self.tr("Source"), size, "–", perplexity, "–", "–", "")
 
     def _row(self, row: GridEvaluation) -> _Row:
         name = grid_label(row.grid)
@@ -131,7 +130,7 @@ class EvaluationCard(Card):
         )
 
     def _create_choice(self, grid: str) -> QPushButton:
-        text = self.tr("Convert to {grid} instead").format(grid=grid_label(grid))
+        text = self.tr("Convert to {grid} instead").format(grid=grid.upper())
         button = QPushButton(text)
         button.setToolTip(self.tr("Takes the place of this checkpoint in the library"))
         button.clicked.connect(partial(self.conversion_requested.emit, grid))
@@ -148,7 +147,7 @@ class EvaluationCard(Card):
             Column(self.tr("Memory"), lambda r: r.memory, is_number=True),
             Column(self.tr("Perplexity"), lambda r: r.perplexity, is_number=True),
             Column(self.tr("Mean KL"), lambda r: r.kl, is_number=True),
-            Column(self.tr("Same first token"), lambda r: r.agreement, is_number=True),
+            Column(self.tr("Agreement"), lambda r: r.agreement, is_number=True),
         ]
 
     def _build(self) -> None:
@@ -167,9 +166,9 @@ class EvaluationCard(Card):
         buttons.setSpacing(10)
         buttons.addWidget(self.measure_button)
         buttons.addWidget(self.compare_button)
-        buttons.addLayout(self._choices)
         buttons.addStretch()
         self.rows.addLayout(head)
         for widget in (self._text, self.problem, self.table):
             self.rows.addWidget(widget)
+        self.rows.addLayout(self._choices)
         self.rows.addLayout(buttons)

@@ -22,7 +22,7 @@ from app.ui.widgets.calm_spin_box import CalmSpinBox
 _MIB = 1 << 20
 # What a card with 4 GiB has left beside the desktop.
 _DEFAULT_BUDGET_MIB = 3500
-_INDENT = 19  # where a radio button's text begins
+_INDENT = 24  # where a radio button's text begins
 
 
 class GridChoice(QWidget):

@@ -22,6 +22,7 @@ from app.ui.grid_labels import COMPARED_GRIDS, grid_help, grid_label
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.collapsible import Collapsible
+from app.ui.widgets.flow_layout import FlowLayout
 from app.ui.widgets.grid_choice import GridChoice
 
 
@@ -161,7 +162,7 @@ class OptionsCard(Card):
             row.addWidget(button)
         return row
 
-    def _create_measures(self) -> QHBoxLayout:
+    def _create_measures(self) -> FlowLayout:
         self.evaluate.setToolTip(
             self.tr(
                 "Perplexity, and KL divergence from the source decoded densely, on a bundled "
@@ -171,11 +172,9 @@ class OptionsCard(Card):
         self.compare.setToolTip(
             self.tr("Also converts to these grids, measures each, and throws them away again.")
         )
-        row = QHBoxLayout()
-        row.setSpacing(24)
+        row = FlowLayout(20)
         row.addWidget(self.evaluate)
         row.addWidget(self.compare)
-        row.addStretch()
         return row
 
     def _connect(self) -> None:

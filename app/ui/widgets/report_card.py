@@ -129,11 +129,16 @@ class ReportCard(Card):
         head.addWidget(self._headline)
         head.addWidget(self.badge)
         head.addStretch()
-        for button in (self.save_button, self.folder_button, self.chat_button):
-            head.addWidget(button)
+        head.addWidget(self.chat_button)
+        others = QHBoxLayout()
+        others.setSpacing(10)
+        for button in (self.save_button, self.folder_button):
+            others.addWidget(button)
+        others.addStretch()
         self.rows.addLayout(head)
         self.rows.addLayout(self._tiles)
         self.rows.addWidget(self._notes)
+        self.rows.addLayout(others)
         self.rows.addWidget(self.saved)
         self.saved.hide()
 
@@ -148,6 +153,8 @@ def _create_tile(value: str, caption: str) -> QWidget:
     text = QLabel(caption)
     text.setFont(ui_font(0.86))
     set_role(text, "tone", "muted")
+    text.setWordWrap(True)
     for label in (number, text):
         tile.rows.addWidget(label)
+    tile.rows.addStretch()
     return tile

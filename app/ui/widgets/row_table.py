@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QSortFilterProxyModel, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from app.ui.item_models.row_model import SORT_ROLE, Column, RowModel
+
+_LEAST_FIRST_WIDTH = 170
+_FRAME_HEIGHT, _SCROLL_BAR_HEIGHT = 8, 14
 
 
 class RowTable(QTableView):
@@ -36,9 +39,10 @@ class RowTable(QTableView):
         self.setSortingEnabled(is_sortable)
         if is_sortable:
             self.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        self._is_first_wide = is_first_wide
         self._setup_view()
         if is_first_wide:
-            self._widen_first_column()
+            self._make_room_for_first_column()
 
     def set_rows(self, rows: Sequence[Any]) -> None:
         """Shows rows and fits the height to them."""
@@ -63,15 +67,30 @@ class RowTable(QTableView):
         else:
             event.ignore()
 
-    def _fit(self) -> None:
-        num_rows = min(self._rows.rowCount(), self._max_rows)
-        heights = sum(self.rowHeight(row) for row in range(num_rows))
-        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + heights + 8)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._widen_first_column()
 
-    def _widen_first_column(self) -> None:
+    def _fit(self) -> None:
+        self._widen_first_column()
+        num_rows = min(self._rows.rowCount(), self._max_rows)
+        spare = _FRAME_HEIGHT + (_SCROLL_BAR_HEIGHT if self._is_first_wide else 0)
+        heights = sum(self.rowHeight(row) for row in range(num_rows))
+        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + heights + spare)
+
+    def _make_room_for_first_column(self) -> None:
         head = self.horizontalHeader()
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+
+    def _widen_first_column(self) -> None:
+        """All that the others leave, but so much that it can be read: then the table scrolls."""
+        if not self._is_first_wide:
+            return
+        head = self.horizontalHeader()
+        others = sum(head.sectionSize(column) for column in range(1, head.count()))
+        self.setColumnWidth(0, max(_LEAST_FIRST_WIDTH, self.viewport().width() - others))
 
     def _setup_view(self) -> None:
         self.setShowGrid(False)

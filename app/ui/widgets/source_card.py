@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.controllers.conversion_job import ConversionJob
 from app.core.events import ConversionPlan
@@ -11,6 +11,7 @@ from app.core.units import format_bytes
 from app.ui.formats import format_parameters
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout, create_chip
+from app.ui.widgets.flow_layout import FlowLayout
 
 
 class SourceCard(Card):
@@ -22,8 +23,7 @@ class SourceCard(Card):
         self._name.setFont(ui_font(1.3, bold=True))
         self._name.setWordWrap(True)
         self._name.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._chips = QHBoxLayout()
-        self._chips.setSpacing(8)
+        self._chips = FlowLayout()
         self._place = QLabel()
         self._place.setWordWrap(True)
         self._place.setTextFormat(Qt.TextFormat.PlainText)
@@ -67,4 +67,3 @@ class SourceCard(Card):
         clear_layout(self._chips)
         for text in texts:
             self._chips.addWidget(create_chip(text))
-        self._chips.addStretch()
