@@ -37,7 +37,8 @@ class GgufArchitecture:
     configuration's; `read_more` gives whatever else there is, and may overrule the class. `names`
     maps canonical names within a layer to GGUF's where they are not the usual ones.
     `neighbour_pairs`: a rotary pair of q and k is two rows that follow each other, not
-    (i, i + dim / 2). `eps` names the norm's eps in the metadata and in the configuration.
+    (i, i + dim / 2). `eps` names the norm's eps in the metadata and in the configuration. `note`
+    goes into the report of every such file.
     """
 
     class_name: str
@@ -50,6 +51,7 @@ class GgufArchitecture:
     partial_rotary: bool = False
     has_experts: bool = False
     eps: tuple[str, str] = ("attention.layer_norm_rms_epsilon", "rms_norm_eps")
+    note: str = ""
 
 
 def has_biases(file: str, linears: tuple[str, ...], tensors: Collection[str]) -> bool:

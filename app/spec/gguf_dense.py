@@ -1,7 +1,7 @@
 """GGUF architectures of the smaller dense families: what llama.cpp's converter made of each.
 
-Facts: ggml-org/llama.cpp:conversion/{llama,smollm,olmo,internlm,glm,chatglm,starcoder,exaone,
-ernie}.py; src/models/<family>.cpp and llama_model_rope_type for the order of rotary pairs.
+Facts: ggml-org/llama.cpp:conversion/{smollm3,olmo,internlm,glm,chatglm,starcoder,exaone,
+ernie,qwenvl}.py; src/models/<family>.cpp and llama_model_rope_type for the order of rotary pairs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ def _read_use_bias(
 def _read_starcoder2(
     reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
 ) -> Mapping[str, Any]:
-    """llama.cpp neither stores nor applies the window of 4096 that StarCoder2 was trained with."""
     return {"use_bias": has_biases(reader.file, (*ATTENTION_LINEARS, *_PLAIN_MLP), tensors)}
 
 
@@ -91,7 +90,29 @@ def _read_exaone4(
     return window or {"sliding_window": None, "layer_types": None}
 
 
+def _read_qwen_vl(
+    reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
+) -> Mapping[str, Any]:
+    """What only pictures need: axes of a position, equal in text, and layers that take features."""
+    reader.value("rope.dimension_sections", None)
+    reader.integer("n_deepstack_layers", 0)
+    return {}
+
+
+_TEXT_ONLY = "Only the language model of {} is converted; it reads text."
 DENSE_ARCHITECTURES = {
+    "qwen2vl": GgufArchitecture(
+        "Qwen2ForCausalLM",
+        "qwen2",
+        read_more=_read_qwen_vl,
+        note=_TEXT_ONLY.format("Qwen2-VL or Qwen2.5-VL"),
+    ),
+    "qwen3vl": GgufArchitecture(
+        "Qwen3ForCausalLM",
+        "qwen3",
+        read_more=_read_qwen_vl,
+        note=_TEXT_ONLY.format("Qwen3-VL"),
+    ),
     "smollm3": GgufArchitecture(
         "SmolLM3ForCausalLM", "smollm3", read_more=_read_llama_biases, neighbour_pairs=True
     ),
@@ -123,6 +144,8 @@ DENSE_ARCHITECTURES = {
         fixed={"hidden_act": "gelu_pytorch_tanh"},
         read_more=_read_starcoder2,
         eps=("attention.layer_norm_epsilon", "norm_epsilon"),
+        note="GGUF does not store StarCoder2's window of 4,096 tokens; every token sees all before "
+        "it, as in llama.cpp.",
     ),
     "exaone4": GgufArchitecture("Exaone4ForCausalLM", "exaone4", read_more=_read_exaone4),
     "ernie4_5": GgufArchitecture(

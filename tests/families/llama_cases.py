@@ -13,6 +13,10 @@ def _window(config: Config) -> dict[str, Any]:
     return {"attention.sliding_window": config["sliding_window"]}
 
 
+def _axes(config: Config) -> dict[str, Any]:
+    return {"rope.dimension_sections": [2, 2, 2, 0]}
+
+
 CASES = [
     FamilyCase("llama", "llama", {"attention_bias": True, "mlp_bias": True}, LLAMA),
     FamilyCase(
@@ -30,6 +34,9 @@ CASES = [
     ),
     FamilyCase("qwen2", "qwen2", gguf=GgufLayout("qwen2")),
     FamilyCase("qwen3", "qwen3", {"head_dim": 32}, GgufLayout("qwen3")),
+    # In text, the three axes of a position are equal: files of the language model that also sees.
+    FamilyCase("qwen2 vl file", "qwen2", gguf=GgufLayout("qwen2vl", _axes)),
+    FamilyCase("qwen3 vl file", "qwen3", {"head_dim": 16}, GgufLayout("qwen3vl", _axes)),
     FamilyCase(
         "mistral",
         "mistral",

@@ -119,6 +119,12 @@ def test_seed_oss_and_starcoder2_have_the_biases_that_are_stored() -> None:
         spec_of("starcoder2", _QKV, **norms)
 
 
+def test_what_only_pictures_need_is_left_aside() -> None:
+    axes = {"rope__dimension_sections": np.array([4, 2, 2, 0])}
+    assert spec_of("qwen2vl", **axes).family == "qwen2"
+    assert spec_of("qwen3vl", **axes, n_deepstack_layers=3).family == "qwen3"
+
+
 @pytest.mark.parametrize(
     ("architecture", "keys", "reason"),
     [

@@ -70,7 +70,7 @@ class GgufSource(Source):
         linears = [linear for part in self._parts for linear in part.linears]
         self.is_quantized = any(linear.is_quantized for linear in linears)
         self.source_bytes = sum(path.stat().st_size for path in model.paths)
-        self.notes = _notes(self.spec)
+        self.notes = _notes(self.spec, architecture)
 
     def parts(self) -> tuple[SourcePart, ...]:
         return self._parts
@@ -95,10 +95,14 @@ def _check_block_version(model: GgufModel) -> None:
         )
 
 
-def _notes(spec: ModelSpec) -> tuple[str, ...]:
+def _notes(spec: ModelSpec, architecture: GgufArchitecture) -> tuple[str, ...]:
+    notes = (architecture.note,) if architecture.note else ()
     if spec.rope.rope_type is not RopeType.TABLE:
-        return ()
-    return ("rope_freqs.weight follows no rule that has a name; it is kept as a table.",)
+        return notes
+    return (
+        *notes,
+        "rope_freqs.weight follows no rule that has a name; it is kept as a table.",
+    )
 
 
 def _create_parts(
