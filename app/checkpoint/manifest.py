@@ -25,8 +25,8 @@ class Provenance:
 
     source: the source's own tensor name(s); source_type: its own type word (`Q4_K`); rel_err:
     relative Frobenius error ||W' - W|| / ||W|| against what the source decodes to, 0.0 when exact;
-    row_order: `mlp.down_proj` where the rows follow that linear's column order instead of the
-    source's (app.converter.permutations), else ''.
+    row_order: `mlp.down_proj` (of its own expert) where the rows follow that linear's column order
+    instead of the source's (app.converter.permutations), else ''.
     """
 
     source: str

@@ -21,20 +21,21 @@ import numpy as np
 import numpy.typing as npt
 
 from app.checkpoint.bits import pack_codes
+from app.checkpoint.layout import local_name
 from app.checkpoint.reference_quant import select_rows, unpacked_codes
 from app.checkpoint.schemes import Linear, ScaleDtype
 from app.checkpoint.writer import PartLinear
 
 Order = npt.NDArray[np.intp]
 
-_FOLDED, _FEEDING = "mlp.down_proj", ("mlp.gate_proj", "mlp.up_proj")
+_FOLDED, _FEEDING = "down_proj", ("gate_proj", "up_proj")
 
 
 def settle_permutations(linears: Mapping[str, PartLinear]) -> dict[str, PartLinear]:
     """The linears of one part, by canonical name, with as few permutations as can be."""
     settled = {name: _normalize_part(part) for name, part in linears.items()}
     for name in linears:
-        if name.endswith(_FOLDED):
+        if name.endswith(f".{_FOLDED}"):
             _fold(settled, name.removesuffix(_FOLDED))
     return settled
 
@@ -83,7 +84,10 @@ def _reorder(values: npt.NDArray[Any] | None, order: Order) -> npt.NDArray[Any] 
 
 
 def _fold(linears: dict[str, PartLinear], prefix: str) -> None:
-    """Moves down_proj's order into the rows of what feeds it, unless one of them is streamed."""
+    """Moves down_proj's order into the rows of what feeds it, unless one of them is streamed.
+
+    `prefix` is that of the MLP: `layers.0.mlp.`, `layers.0.mlp.experts.3.`.
+    """
     down = linears[prefix + _FOLDED]
     # An MLP without a gate is fed by up_proj alone.
     feeding = {n: linears[n] for n in (prefix + short for short in _FEEDING) if n in linears}
@@ -95,5 +99,5 @@ def _fold(linears: dict[str, PartLinear], prefix: str) -> None:
     linears[prefix + _FOLDED] = replace(down, linear=replace(down.linear, perm=None))
     for name, part in feeding.items():
         assert isinstance(part.linear, Linear)
-        origin = replace(part.provenance, row_order=_FOLDED)
+        origin = replace(part.provenance, row_order=local_name(prefix + _FOLDED))
         linears[name] = PartLinear(select_rows(part.linear, order), origin)

@@ -5,9 +5,15 @@ from __future__ import annotations
 from app.core.errors import UnsupportedError
 from app.spec.config_reader import ConfigReader
 from app.spec.layer_type import LayerType
+from app.spec.weight_names import WeightNames
 
 # Of training alone.
 MOE_IGNORED_KEYS = ("output_router_logits", "router_aux_loss_coef", "router_jitter_noise")
+# Some folders store the experts as transformers 5 holds them, stacked and gate above up.
+QWEN_MOE_NAMES = WeightNames(
+    renamed={"mlp.router": "mlp.gate"},
+    fused={"mlp.experts.*.gate_up_proj": ("mlp.experts.*.gate_proj", "mlp.experts.*.up_proj")},
+)
 
 
 def read_num_experts(config: ConfigReader) -> int:

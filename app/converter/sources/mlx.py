@@ -8,6 +8,7 @@ once, so that MLX's own matrix is ours rounded to that dtype.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -34,6 +35,7 @@ from app.core.errors import InvalidSourceError, UnsupportedError
 
 _AFFINE_BITS = (2, 3, 4, 5, 6, 8)
 _GROUPS = (32, 64, 128)
+_EXPERT = re.compile(r"\.experts\.\d+\.")
 _FLOAT_MODES = {"mxfp4": (4, 32), "nvfp4": (4, 16), "mxfp8": (8, 32)}
 _U8, _U32 = np.dtype(np.uint8), np.dtype(np.uint32)
 
@@ -74,8 +76,11 @@ class MlxFormat(LinearFormat):
         return _open_float(place, mode, weight, scales)
 
     def _settings(self, stem: str) -> Mapping[str, Any]:
-        """What the configuration says of one linear: its own entry, else the common one."""
-        own = self._table.get(stem)
+        """What the configuration says of one linear: its own entry, else the common one.
+
+        Experts share the entry of their stack.
+        """
+        own = self._table.get(stem) or self._table.get(_EXPERT.sub(".switch_mlp.", stem))
         return {**self._table, **own} if isinstance(own, Mapping) else self._table
 
     def _measured(self, place: LinearPlace) -> tuple[float, float]:

@@ -17,7 +17,8 @@ from app.spec.model_spec import ModelSpec
 from app.spec.weight_names import WeightNames
 
 _STACK = re.compile(
-    r"(?P<block>.+)\.(?:experts|switch_mlp)\.(?P<linear>[a-z]\w*?)(?P<array>\.\w+)?"
+    r"(?P<block>.+\.layers\.(?P<layer>\d+)\.\w+)\.(?P<kind>experts|switch_mlp)"
+    r"\.(?P<linear>[a-z]\w*?)(?P<array>\.\w+)?"
 )
 # Of a stack that is a parameter itself, not the weight of a module.
 _ARRAYS = {"_bias": ".bias", "_blocks": ".blocks", "_scales": ".scales"}
@@ -52,13 +53,14 @@ def _pieces(
     if not array:
         suffix = next((suffix for suffix in _ARRAYS if linear.endswith(suffix)), "")
         linear, array = linear.removesuffix(suffix), _ARRAYS.get(suffix, ".weight")
-    is_transposed = names.transposed_experts and not found["array"] and array == ".weight"
+    is_matrix = len(stored.shape) == 3 and array == ".weight" and not found["array"]
+    is_transposed = names.transposed_experts and is_matrix
     for expert in range(num_experts):
         piece = _piece(stored, expert)
-        yield (
-            f"{found['block']}.experts.{expert}.{linear}{array}",
-            _transpose(piece) if is_transposed else piece,
-        )
+        stem = f"{found['block']}.experts.{expert}.{linear}"
+        if found["kind"] == "switch_mlp":  # MLX has one set of words for all families
+            stem = names.stem(f"layers.{found['layer']}.mlp.experts.{expert}.{linear}")
+        yield f"{stem}{array}", _transpose(piece) if is_transposed else piece
 
 
 def _piece(stored: StoredArray, expert: int) -> StoredArray:

@@ -8,9 +8,13 @@ from app.spec.adapter import ArchitectureAdapter, Window, read_layer_types
 from app.spec.config_reader import ConfigReader
 from app.spec.layer_type import LayerType
 from app.spec.model_spec import AttentionBias
-from app.spec.moe_config import MOE_IGNORED_KEYS, read_num_experts, stepped_layers
+from app.spec.moe_config import (
+    MOE_IGNORED_KEYS,
+    QWEN_MOE_NAMES,
+    read_num_experts,
+    stepped_layers,
+)
 from app.spec.moe_spec import MoeSpec
-from app.spec.weight_names import WeightNames
 
 
 def _read_attention_bias(config: ConfigReader) -> AttentionBias:
@@ -50,7 +54,7 @@ ADAPTER = ArchitectureAdapter(
     read_attention_bias=_read_attention_bias,
     read_window=_read_window,
     read_differences=_read_differences,
-    weight_names=WeightNames(renamed={"mlp.router": "mlp.gate"}),
+    weight_names=QWEN_MOE_NAMES,
     default_rms_norm_eps=1e-6,
     ignored_keys=MOE_IGNORED_KEYS,
 )

@@ -8,12 +8,12 @@ from app.spec.config_reader import ConfigReader
 from app.spec.model_spec import QKNorm
 from app.spec.moe_config import (
     MOE_IGNORED_KEYS,
+    QWEN_MOE_NAMES,
     read_num_experts,
     stepped_layers,
     switched_uniform_window,
 )
 from app.spec.moe_spec import MoeSpec
-from app.spec.weight_names import WeightNames
 
 
 def _read_differences(config: ConfigReader) -> Mapping[str, Any]:
@@ -34,7 +34,7 @@ ADAPTER = ArchitectureAdapter(
     read_attention_bias=attention_bias_flag,
     read_window=switched_uniform_window,
     read_differences=_read_differences,
-    weight_names=WeightNames(renamed={"mlp.router": "mlp.gate"}),
+    weight_names=QWEN_MOE_NAMES,
     default_rms_norm_eps=1e-6,
     ignored_keys=MOE_IGNORED_KEYS,
 )
