@@ -67,12 +67,16 @@ def _read_mistral3(
     """Ministral 3 where queries are scaled by position, else Mistral (Small 3.1)."""
     beta = reader.number("attention.temperature_scale", 0.0)
     mscale_all_dim = reader.number("rope.scaling.yarn_log_multiplier", 0.0)
-    if not beta:
-        return {"architectures": ["MistralForCausalLM"], "model_type": "mistral"}
-    rope = {**config["rope_parameters"], "llama_4_scaling_beta": beta}
+    rope = dict(config["rope_parameters"])
     if mscale_all_dim:
         rope |= {"mscale": 1.0, "mscale_all_dim": mscale_all_dim}  # llama.cpp assumes the former
-    return {"rope_parameters": rope}
+    if not beta:
+        return {
+            "architectures": ["MistralForCausalLM"],
+            "model_type": "mistral",
+            "rope_parameters": rope,
+        }
+    return {"rope_parameters": {**rope, "llama_4_scaling_beta": beta}}
 
 
 ARCHITECTURES = {

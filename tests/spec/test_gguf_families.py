@@ -9,7 +9,7 @@ import pytest
 
 from app.core.errors import InvalidSourceError, UnsupportedError
 from app.spec.gguf_config import config_from_gguf
-from app.spec.model_spec import ModelSpec
+from app.spec.model_spec import ModelSpec, QueryScaling
 from app.spec.registry import create_spec
 from app.spec.rope import RopeType
 from tests.gguf_factory import Floats, TinyModel, model_metadata
@@ -114,8 +114,13 @@ def test_granites_multipliers_are_required() -> None:
 
 
 def test_mistral_3_without_growing_queries_is_mistral() -> None:
-    assert spec_of("mistral3", MINISTRAL3).family == "ministral3"
+    spec = spec_of("mistral3", MINISTRAL3)
+    assert (spec.family, spec.query_scaling) == ("ministral3", QueryScaling(0.1, 128))
     assert spec_of("mistral3").family == "mistral"
+    flat = spec_of("mistral3", {**MINISTRAL3, "mistral3.attention.temperature_scale": None})
+    assert (flat.family, flat.query_scaling) == ("mistral", None)
+    assert flat.rope == spec.rope
+    assert spec.rope.cos_sin_factor == 1.0
 
 
 _REFUSED: dict[str, tuple[str, dict[str, Any], dict[str, Floats], str]] = {
