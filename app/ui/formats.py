@@ -37,8 +37,10 @@ def format_parameters(count: int) -> str:
 
 
 def format_error(rel_err: float) -> str:
-    """A relative error: `0` only for exactly none, else two significant digits in percent."""
-    return "0" if rel_err == 0 else f"{rel_err * 100:.2g} %"
+    """A relative error in percent: `0` only for exactly none, else two digits or a decimal."""
+    if rel_err == 0:
+        return "0"
+    return f"{rel_err * 100:.2g} %" if rel_err < 0.0995 else f"{rel_err:.1%}".replace("%", " %")
 
 
 def format_perplexity(perplexity: float) -> str:
