@@ -21,7 +21,7 @@ constexpr size_t step_bytes(Codes codes) {  // of 32 columns x 16 rows
 // The machine's own prefetcher stops at each page's end, every few tiles: measured 10 % of a token's time.
 template <Codes C>
 inline void prefetch_codes(const uint8_t* step) {
-    constexpr size_t kAhead = 2048;
+    constexpr size_t kAhead = 4096;
     for (size_t i = 0; i < step_bytes(C); i += 64) prefetch(step + kAhead + i);
 }
 
