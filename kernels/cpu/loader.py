@@ -15,7 +15,7 @@ from pathlib import Path
 from kernels.cpu import build
 from kernels.cpu.structures import Config, Layer, LinearSource, Norm
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 
 class NativeError(RuntimeError):

@@ -57,6 +57,19 @@ class Moe(Structure):
     )
 
 
+class Mla(Structure):
+    """`di_mla`: the sizes of latent attention."""
+
+    _fields_ = (
+        ("kv_lora_rank", c_int32),
+        ("q_lora_rank", c_int32),
+        ("qk_nope_head_dim", c_int32),
+        ("qk_rope_head_dim", c_int32),
+        ("v_head_dim", c_int32),
+        ("norm_eps", c_float),
+    )
+
+
 class Config(Structure):
     """`di_config`: sizes and constants of a model."""
 
@@ -87,6 +100,7 @@ class Config(Structure):
         ("num_ropes", c_int32),
         ("ropes", c_void_p),
         ("moe", Moe),
+        ("mla", Mla),
     )
 
 
@@ -117,6 +131,11 @@ class Layer(Structure):
         ("k", c_void_p),
         ("v", c_void_p),
         ("o", c_void_p),
+        ("q_a", c_void_p),
+        ("kv_a", c_void_p),
+        ("kv_b", c_void_p),
+        ("q_a_norm", c_void_p),
+        ("kv_a_norm", c_void_p),
         ("output_gate", c_void_p),
         ("q_norm", c_void_p),
         ("k_norm", c_void_p),

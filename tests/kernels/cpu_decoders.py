@@ -13,7 +13,7 @@ from app.checkpoint.schemes import Linear
 from app.engine.executors.cpu_weights import PlannedLinear
 from kernels import reference
 from kernels.cpu.native import Context, NativeLinear, NativeModel, pointer
-from kernels.cpu.structures import Config, Layer, Mlp, Moe, Norm, Rope
+from kernels.cpu.structures import Config, Layer, Mla, Mlp, Moe, Norm, Rope
 from tests.kernels.experts import Experts
 
 HIDDEN, INNER, VOCAB, EPS, COS_SIN_FACTOR = 40, 56, 61, 1e-5, 1.25
@@ -25,6 +25,29 @@ PLACEMENTS = {
 }
 ACTS = {"silu": 0, "gelu": 1, "gelu_pytorch_tanh": 2}
 Weights = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class LatentSizes:
+    """Of multi-head latent attention; `q` 0 projects queries at once."""
+
+    q: int = 28
+    kv: int = 36
+    nope: int = 10
+    rope: int = 6
+    value: int = 14
+
+    def shapes(self, num_heads: int) -> dict[str, tuple[int, ...]]:
+        """Of the projections that Llama lacks."""
+        return {
+            "q": (num_heads * (self.nope + self.rope), self.q or HIDDEN),
+            "q_a": (max(self.q, 1), HIDDEN),
+            "kv_a": (self.kv + self.rope, HIDDEN),
+            "kv_b": (num_heads * (self.nope + self.value), self.kv),
+            "o": (HIDDEN, num_heads * self.value),
+            "q_a_norm": (max(self.q, 1),),
+            "kv_a_norm": (self.kv,),
+        }
 
 
 @dataclass
@@ -54,6 +77,7 @@ class Decoder:
     logits_multiplier: float = 1.0
     final_softcap: float = 0.0
     experts: Experts | None = None
+    latent: LatentSizes | None = None
     weights: Weights = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,6 +92,13 @@ class Decoder:
     def norms(self) -> tuple[str, ...]:
         """The norms around the blocks."""
         return PLACEMENTS[self.placement]
+
+    @property
+    def attention_linears(self) -> tuple[str, ...]:
+        """By their names in the library."""
+        if self.latent is None:
+            return ("q", "k", "v", "o")
+        return ("q", "q_a", "kv_a", "kv_b", "o") if self.latent.q else ("q", "kv_a", "kv_b", "o")
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         q_size, kv_size = self.num_heads * self.head_dim, self.num_kv_heads * self.head_dim
@@ -85,6 +116,7 @@ class Decoder:
         for name in ("norm", *PLACEMENTS["sandwich"]):
             shapes |= {name: (HIDDEN,), f"{name}_bias": (HIDDEN,)}
         shapes |= {f"{name}_bias": shapes[name][:1] for name in BIASED}
+        shapes |= self.latent.shapes(self.num_heads) if self.latent else {}
         return shapes | (self.experts.shapes(HIDDEN) if self.experts else {})
 
     def logits(self, token_ids: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
@@ -113,10 +145,12 @@ class Decoder:
 
     def _attention(self, x: Any, w: Weights) -> Any:
         positions = np.arange(len(x))
-        q, k, v = (self._heads(x, w, name) for name in "qkv")
+        if self.latent:
+            q, k, v = self._latent_heads(self.latent, x, w)
+        else:
+            q, k, v = (self._heads(x, w, name) for name in "qkv")
         if self.has_rope:
-            q = reference.rope(q, positions, self.inv_freq, COS_SIN_FACTOR)
-            k = reference.rope(k, positions, self.inv_freq, COS_SIN_FACTOR)
+            q, k = (self._rotated(heads, positions) for heads in (q, k))
         q = q * (1 + self.beta * np.log(1 + positions // self.length))[:, None, None]
         sinks = w["sinks"] if self.has_sinks else None
         scale, window = self.attention_multiplier, self.sliding_window
@@ -125,6 +159,24 @@ class Decoder:
         if self.has_output_gate:
             mixed = mixed * reference.sigmoid(reference.linear(x, w["output_gate"]))
         return self._linear(mixed, w, "o")
+
+    def _rotated(self, heads: Any, positions: Any) -> Any:
+        first = self.latent.nope if self.latent else 0
+        rotated = reference.rope(heads[..., first:], positions, self.inv_freq, COS_SIN_FACTOR)
+        return np.concatenate([heads[..., :first], rotated], axis=-1)
+
+    def _latent_heads(self, sizes: LatentSizes, x: Any, w: Weights) -> Any:
+        """q, k [n, heads, nope + rope] and v [n, heads, value]."""
+        n, queries = len(x), x
+        if sizes.q:
+            queries = reference.rms_norm(reference.linear(x, w["q_a"]), w["q_a_norm"], EPS)
+        q = reference.linear(queries, w["q"]).reshape(n, self.num_heads, -1)
+        latent = reference.linear(x, w["kv_a"])
+        normed = reference.rms_norm(latent[:, : sizes.kv], w["kv_a_norm"], EPS)
+        expanded = reference.linear(normed, w["kv_b"]).reshape(n, self.num_heads, -1)
+        shared = np.repeat(latent[:, None, sizes.kv :], self.num_heads, axis=1)
+        k = np.concatenate([expanded[..., : sizes.nope], shared], axis=-1)
+        return q, k, expanded[..., sizes.nope :]
 
     def _heads(self, x: Any, w: Weights, name: str) -> Any:
         """[n, heads, head_dim] of q, k or v, normed."""
@@ -145,6 +197,10 @@ class Decoder:
         else:
             inner = reference.activation(self.act, up)
         return self._linear(inner, w, "down")
+
+
+def _mla(sizes: LatentSizes) -> Mla:
+    return Mla(sizes.kv, sizes.q, sizes.nope, sizes.rope, sizes.value, EPS)
 
 
 class Native:
@@ -203,12 +259,13 @@ class Native:
             num_ropes=2,
             ropes=ctypes.addressof(self._ropes),
             moe=d.experts.config() if d.experts else Moe(),
+            mla=_mla(d.latent) if d.latent else Mla(),
         )
 
     def _layer(self) -> Layer:
         d, w = self._decoder, self._decoder.weights
         layer = Layer(
-            **{name: self.linears[name].handle for name in "qkvo"},
+            **{name: self.linears[name].handle for name in d.attention_linears},
             sliding_window=d.sliding_window,
             rope=1 if d.has_rope else -1,
             **{name: self._norm(name) for name in d.norms},
@@ -217,6 +274,8 @@ class Native:
             layer.output_gate = self.linears["output_gate"].handle
         if d.qk_norm != "none":
             layer.q_norm, layer.k_norm = pointer(w["q_norm"]), pointer(w["k_norm"])
+        if d.latent:
+            layer.q_a_norm, layer.kv_a_norm = pointer(w["q_a_norm"]), pointer(w["kv_a_norm"])
         if d.has_sinks:
             layer.sinks = pointer(w["sinks"])
         if d.experts:

@@ -11,7 +11,7 @@ import pytest
 
 from app.engine.kv_dtype import KVDtype, kv_head_bytes
 from kernels.cpu.loader import NativeError, instruction_sets
-from tests.kernels.cpu_decoders import ACTS, VOCAB, Decoder, Native
+from tests.kernels.cpu_decoders import ACTS, VOCAB, Decoder, LatentSizes, Native
 from tests.kernels.experts import Experts
 
 TOLERANCE_FP32_CACHE = 3e-6  # relative L2 of all logits
@@ -45,6 +45,10 @@ VARIANTS = {
     "query_scaling": Decoder(beta=0.1),
     "multipliers": Decoder(embedding_multiplier=6.5, residual_multiplier=0.22),
     "logits": Decoder(logits_multiplier=0.4, final_softcap=1.5),
+    "latent": Decoder(latent=LatentSizes(), num_kv_heads=4, rotary_dim=6),
+    "latent_plain_queries": Decoder(
+        latent=LatentSizes(q=0, nope=6, rope=10, value=20), num_kv_heads=4, rotary_dim=10
+    ),
     "experts": Decoder(experts=Experts()),
     "experts_in_groups": Decoder(
         experts=Experts(num_experts=12, num_experts_per_tok=3, num_groups=4, topk_groups=2)

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define DI_ABI_VERSION 2
+#define DI_ABI_VERSION 3
 
 /* A linear in the native checkpoint's layout (app/checkpoint/schemes.py defines it). Row-major, contiguous. */
 typedef struct di_linear_source {
@@ -59,6 +59,14 @@ typedef struct di_moe {
     float swiglu_limit, swiglu_alpha;
 } di_moe;
 
+/* Multi-head latent attention; a head's columns are those without and then those with rotation. */
+typedef struct di_mla {
+    int32_t kv_lora_rank;  /* 0: attention is ordinary */
+    int32_t q_lora_rank;   /* 0: queries are projected at once */
+    int32_t qk_nope_head_dim, qk_rope_head_dim, v_head_dim;
+    float norm_eps;        /* of the norms of the latent vectors */
+} di_mla;
+
 typedef struct di_config {
     int32_t hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim, vocab_size;
     int32_t max_model_len, num_slots;
@@ -79,6 +87,7 @@ typedef struct di_config {
     int32_t num_ropes;
     const di_rope* ropes;           /* [num_ropes] */
     di_moe moe;
+    di_mla mla;                     /* with it head_dim is qk_nope_head_dim + qk_rope_head_dim, num_kv_heads is num_heads */
 } di_config;
 
 /* A norm over hidden_size; a weight of null means that there is none. A family's offset is already added. */
@@ -92,7 +101,9 @@ typedef struct di_mlp {
 } di_mlp;
 
 typedef struct di_layer {
-    di_linear *q, *k, *v, *o;
+    di_linear *q, *k, *v, *o;        /* k and v null with latent attention; q then reads q_a's output if there is q_a */
+    di_linear *q_a, *kv_a, *kv_b;    /* latent: to q_lora_rank, to kv_lora_rank + qk_rope_head_dim, to each head's nope + v */
+    const float *q_a_norm, *kv_a_norm; /* [q_lora_rank], [kv_lora_rank] */
     di_linear* output_gate;          /* [num_heads * head_dim, hidden_size]: sigmoid(gate(x)) weighs the input of o; or null */
     const float *q_norm, *k_norm;    /* [head_dim], or [rows of q and k] with qk_norm_projection; or null */
     const float* sinks;              /* [num_heads], a further logit of each head's softmax; or null */

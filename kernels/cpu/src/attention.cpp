@@ -14,10 +14,9 @@ int32_t num_pages(const AttentionTask& task) {
 
 }  // namespace
 
-Attention::Attention(Runner& runner, const KVCache& cache, int32_t num_heads, int32_t num_kv_heads, int32_t head_dim)
+Attention::Attention(Runner& runner, const KVCache& cache, int32_t num_heads, int32_t num_kv_heads)
     : runner_(runner),
       cache_(cache),
-      head_dim_(head_dim),
       group_(num_heads / num_kv_heads),
       units_per_kv_head_((group_ + kMaxUnitHeads - 1) / kMaxUnitHeads),
       num_units_(num_kv_heads * units_per_kv_head_) {}
@@ -46,17 +45,18 @@ AttentionTask Attention::task_of(const AttentionStep& step, const Piece& piece, 
                                  Activations& out) const {
     const int32_t kv_head = unit / units_per_kv_head_, first = unit % units_per_kv_head_ * kMaxUnitHeads;
     const int32_t head = kv_head * group_ + first;
-    const size_t at = static_cast<size_t>(piece.first_row) * q.stride + static_cast<size_t>(head) * head_dim_;
     AttentionTask task;
-    task.q = q.x.get() + at;
-    task.out = out.x.get() + at;
+    task.q = q.row(piece.first_row) + static_cast<size_t>(head) * cache_.head_dim();
+    task.out = out.row(piece.first_row) + static_cast<size_t>(head) * cache_.value_dim();
     task.stride = q.stride;
+    task.out_stride = out.stride;
     task.positions = step.positions + piece.first_row;
     task.scales = step.scales + piece.first_row;
     task.pages = cache_.pages(step.slots[piece.first_row], step.layer, kv_head);
     task.num_rows = piece.num_rows;
     task.num_heads = std::min(kMaxUnitHeads, group_ - first);
-    task.head_dim = head_dim_;
+    task.head_dim = cache_.head_dim();
+    task.value_dim = cache_.value_dim();
     task.value_stride = cache_.value_stride();
     task.sliding_window = step.sliding_window;
     task.softcap = step.softcap;

@@ -20,9 +20,9 @@ struct AttentionStep {
 
 class Attention {
   public:
-    Attention(Runner& runner, const KVCache& cache, int32_t num_heads, int32_t num_kv_heads, int32_t head_dim);
+    Attention(Runner& runner, const KVCache& cache, int32_t num_heads, int32_t num_kv_heads);
 
-    // q, out: rows of [num_heads][head_dim].
+    // q: rows of [num_heads][head_dim]; out: rows of [num_heads][value_dim].
     void run(const AttentionStep& step, const Activations& q, Activations& out);
     size_t num_bytes() const { return partials_.size() * sizeof(float); }
 
@@ -39,7 +39,7 @@ class Attention {
 
     Runner& runner_;
     const KVCache& cache_;
-    int32_t head_dim_, group_;  // query heads per kv head
+    int32_t group_;  // query heads per kv head
     int32_t units_per_kv_head_, num_units_;
     std::vector<Piece> pieces_;
     std::vector<int32_t> items_;   // of each piece the first of its (unit, page) pairs

@@ -7,19 +7,21 @@ namespace di {
 AttentionBlock::AttentionBlock(Runner& runner, const di_config& config, bool has_output_gate)
     : runner_(runner),
       config_(config),
-      cache_(config.num_layers, config.num_kv_heads, config.head_dim, config.num_slots, static_cast<KVType>(config.kv_type)),
-      attention_(runner, cache_, config.num_heads, config.num_kv_heads, config.head_dim),
+      cache_(config.num_layers, config.num_kv_heads, config.head_dim, value_dim(config), config.num_slots,
+             static_cast<KVType>(config.kv_type)),
+      attention_(runner, cache_, config.num_heads, config.num_kv_heads),
       q_(config.num_heads * config.head_dim),
       k_(config.num_kv_heads * config.head_dim),
-      v_(config.num_kv_heads * config.head_dim),
-      attended_(config.num_heads * config.head_dim),
-      output_gate_(has_output_gate ? config.num_heads * config.head_dim : 0),
+      v_(config.num_kv_heads * value_dim(config)),
+      attended_(config.num_heads * value_dim(config)),
+      output_gate_(has_output_gate ? attended_.width : 0),
+      latent_(runner, config),
       scales_(kMaxStepRows) {
     for (int32_t i = 0; i < config.num_ropes; ++i) rotations_.emplace_back(config.ropes[i]);
 }
 
 size_t AttentionBlock::workspace_bytes() const {
-    size_t bytes = attention_.num_bytes();
+    size_t bytes = attention_.num_bytes() + latent_.num_bytes();
     for (const Rotation& rotation : rotations_) bytes += rotation.num_bytes();
     for (const Activations* a : {&q_, &k_, &v_, &attended_, &output_gate_}) bytes += a->num_bytes();
     return bytes;
@@ -32,7 +34,11 @@ void AttentionBlock::set_positions(const Batch& batch) {
 
 void AttentionBlock::run(const Batch& batch, const Layer& layer, int32_t index, const Activations& source,
                          const Input& plain, Activations& out, bool add) {
-    project(layer, source, plain);
+    if (layer.latent.kv_a) {
+        latent_.project(layer, source, plain, q_, k_, v_);
+    } else {
+        project(layer, source, plain);
+    }
     runner_.pool.parallel_for(batch.rows, [&](int32_t r) { rotate_and_store(batch, layer, index, r); });
     attend(batch, layer, index);
     if (layer.output_gate) {
@@ -61,8 +67,8 @@ void AttentionBlock::rotate_and_store(const Batch& batch, const Layer& layer, in
     prepare_heads(q_.row(row), config_.num_heads, layer.q_norm, layer.rope, row);
     prepare_heads(k_.row(row), config_.num_kv_heads, layer.k_norm, layer.rope, row);
     for (int32_t h = 0; h < config_.num_kv_heads; ++h) {
-        const int32_t at = h * config_.head_dim;
-        cache_.write(batch.slots[row], index, h, batch.positions[row], k_.row(row) + at, v_.row(row) + at);
+        const float *key = k_.row(row) + h * cache_.head_dim(), *value = v_.row(row) + h * cache_.value_dim();
+        cache_.write(batch.slots[row], index, h, batch.positions[row], key, value);
     }
 }
 
@@ -75,7 +81,9 @@ void AttentionBlock::prepare_heads(float* heads, int32_t count, const std::vecto
     }
     if (rope < 0) return;
     const Rotation& rotation = rotations_[static_cast<size_t>(rope)];
-    for (int32_t h = 0; h < count; ++h) core.rotate(heads + h * head_dim, rotation.cos(row), rotation.sin(row), rotation.half());
+    for (float* head = heads + config_.mla.qk_nope_head_dim; head < heads + count * head_dim; head += head_dim) {
+        core.rotate(head, rotation.cos(row), rotation.sin(row), rotation.half());
+    }
 }
 
 // Queries that grow with their position are as good as scores that do.

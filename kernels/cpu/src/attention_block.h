@@ -5,6 +5,7 @@
 
 #include "attention.h"
 #include "kv_cache.h"
+#include "latent_projection.h"
 #include "layer.h"
 #include "rotation.h"
 #include "runner.h"
@@ -44,6 +45,7 @@ class AttentionBlock {
     KVCache cache_;
     Attention attention_;
     Activations q_, k_, v_, attended_, output_gate_;
+    LatentProjection latent_;
     std::vector<float> scales_;  // of the scores, [row]
 };
 

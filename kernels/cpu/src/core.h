@@ -48,7 +48,7 @@ struct Product {
 enum class KVType : int32_t { kF32 = 0, kF16 = 1, kI8 = 2 };
 
 constexpr int kPageTokens = 256;
-constexpr int kMaxHeadDim = 512;
+constexpr int kMaxHeadDim = 512;  // of keys, and of values
 
 // One kv head at 256 positions. Keys of 16 positions lie side by side ([position / 16][head_dim][16]), values as
 // [position][value_stride]; scales, one per position, only in an int8 cache.
@@ -60,13 +60,13 @@ struct KVPage {
 // Query heads that share a kv head, in rows (tokens) of one sequence.
 struct AttentionTask {
     const float* q;            // of each row [num_heads][head_dim]
-    float* out;                // as q
-    int64_t stride;            // from row to row, of q and out
+    float* out;                // of each row [num_heads][value_dim]
+    int64_t stride, out_stride;  // from row to row
     const int32_t* positions;  // [num_rows], ascending
     const float* scales;       // [num_rows], of the scores
     const KVPage* pages;
     int32_t num_rows, num_heads;
-    int32_t head_dim, value_stride;
+    int32_t head_dim, value_dim, value_stride;
     int32_t sliding_window;  // keys a query sees, itself included; 0: all
     float softcap;           // scores become softcap * tanh(score / softcap); 0: they stay
     const float* sinks;      // [num_heads] or null: a logit that takes part in a head's softmax without a value

@@ -227,8 +227,8 @@ void finish_attention(const AttentionTask& t, float* partials) {
     for (int i = 0; i < t.num_rows * t.num_heads; ++i) {
         float* partial = partial_at(t, partials, i);
         const F32x16 share = broadcast(output_share(t, partial, i % t.num_heads));
-        float* out = t.out + (query_at(t, i) - t.q);
-        for (int d = 0; d < t.head_dim; d += 16) store_n(out + d, load(partial + d) * share, t.head_dim - d);
+        float* out = t.out + row_of(t, i) * t.out_stride + i % t.num_heads * t.value_dim;
+        for (int d = 0; d < t.value_dim; d += 16) store_n(out + d, load(partial + d) * share, t.value_dim - d);
     }
 }
 

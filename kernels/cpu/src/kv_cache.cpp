@@ -41,11 +41,12 @@ void scatter_codes(const float* values, int32_t n, void* at, size_t step, uint16
 
 }  // namespace
 
-KVCache::KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t num_slots, KVType type)
+KVCache::KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t value_dim, int32_t num_slots, KVType type)
     : num_layers_(num_layers),
       num_kv_heads_(num_kv_heads),
       head_dim_(head_dim),
-      value_stride_(round_up(head_dim, kTileRows)),
+      value_dim_(value_dim),
+      value_stride_(round_up(value_dim, kTileRows)),
       type_(type),
       element_bytes_(element_bytes(type)),
       scales_bytes_(type == KVType::kI8 ? kPageTokens * sizeof(uint16_t) : 0),
@@ -80,13 +81,13 @@ void KVCache::write(int32_t slot, int32_t layer, int32_t head, int32_t position,
     keys += in_block * element_bytes_;
     values += static_cast<size_t>(p) * value_stride_ * element_bytes_;
     switch (type_) {
-        case KVType::kF32: scatter<float>(key, head_dim_, keys, kTileRows); return scatter<float>(value, head_dim_, values, 1);
+        case KVType::kF32: scatter<float>(key, head_dim_, keys, kTileRows); return scatter<float>(value, value_dim_, values, 1);
         case KVType::kF16:
             scatter<uint16_t>(key, head_dim_, keys, kTileRows);
-            return scatter<uint16_t>(value, head_dim_, values, 1);
+            return scatter<uint16_t>(value, value_dim_, values, 1);
         case KVType::kI8:
             scatter_codes(key, head_dim_, keys, kTileRows, scales + p);
-            return scatter_codes(value, head_dim_, values, 1, scales + kPageTokens + p);
+            return scatter_codes(value, value_dim_, values, 1, scales + kPageTokens + p);
     }
 }
 

@@ -10,17 +10,19 @@ namespace di {
 
 class KVCache {
   public:
-    KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t num_slots, KVType type);
+    KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t value_dim, int32_t num_slots, KVType type);
 
     // Makes room for positions < length of a slot.
     void grow(int32_t slot, int32_t length);
-    // Stores one position of one kv head: key and value float32 [head_dim].
+    // Stores one position of one kv head: key float32 [head_dim], value float32 [value_dim].
     void write(int32_t slot, int32_t layer, int32_t head, int32_t position, const float* key, const float* value);
     // The pages of one kv head; valid until the slot grows.
     const KVPage* pages(int32_t slot, int32_t layer, int32_t head) const {
         return slots_[slot].views[static_cast<size_t>(layer) * num_kv_heads_ + head].data();
     }
     KVType type() const { return type_; }
+    int32_t head_dim() const { return head_dim_; }
+    int32_t value_dim() const { return value_dim_; }
     int32_t value_stride() const { return value_stride_; }
     size_t num_bytes() const;
 
@@ -36,7 +38,7 @@ class KVCache {
     size_t page_bytes() const { return head_bytes() * num_layers_ * num_kv_heads_; }
     KVPage page_at(const uint8_t* head) const;
 
-    int32_t num_layers_, num_kv_heads_, head_dim_, value_stride_;
+    int32_t num_layers_, num_kv_heads_, head_dim_, value_dim_, value_stride_;
     KVType type_;
     size_t element_bytes_, scales_bytes_;  // scales: of the keys, or of the values, of one head
     std::vector<Slot> slots_;

@@ -15,6 +15,18 @@ Mlp make_mlp(const di_mlp& source, int32_t hidden, int32_t inner) {
     return mlp;
 }
 
+Latent make_latent(const di_layer& source, const di_config& c) {
+    const di_mla& m = c.mla;
+    require(source.kv_a_norm && (m.q_lora_rank == 0 || source.q_a_norm), "a norm of the latent vectors is missing");
+    Latent latent;
+    if (m.q_lora_rank > 0) latent.q_a = &checked(source.q_a, m.q_lora_rank, c.hidden_size, "q_a_proj");
+    latent.kv_a = &checked(source.kv_a, m.kv_lora_rank + m.qk_rope_head_dim, c.hidden_size, "kv_a_proj");
+    latent.kv_b = &checked(source.kv_b, c.num_heads * (m.qk_nope_head_dim + m.v_head_dim), m.kv_lora_rank, "kv_b_proj");
+    latent.q_a_norm = copied(source.q_a_norm, m.q_lora_rank);
+    latent.kv_a_norm = copied(source.kv_a_norm, m.kv_lora_rank);
+    return latent;
+}
+
 MixtureOfExperts make_moe(const di_layer& source, const di_config& c) {
     require(source.experts != nullptr, "experts are missing");
     MixtureOfExperts moe;
@@ -49,11 +61,15 @@ Layer make_layer(const di_layer& source, const di_config& c) {
     const int32_t q_size = c.num_heads * c.head_dim, kv_size = c.num_kv_heads * c.head_dim;
     require(source.rope >= -1 && source.rope < c.num_ropes, "a layer's rope does not exist");
     Layer layer;
-    layer.q = &checked(source.q, q_size, c.hidden_size, "q_proj");
-    layer.k = &checked(source.k, kv_size, c.hidden_size, "k_proj");
-    layer.v = &checked(source.v, kv_size, c.hidden_size, "v_proj");
-    layer.o = &checked(source.o, c.hidden_size, q_size, "o_proj");
-    layer.output_gate = optional(source.output_gate, q_size, c.hidden_size, "output_gate");
+    if (c.mla.kv_lora_rank > 0) {
+        layer.latent = make_latent(source, c);
+    } else {
+        layer.k = &checked(source.k, kv_size, c.hidden_size, "k_proj");
+        layer.v = &checked(source.v, kv_size, c.hidden_size, "v_proj");
+    }
+    layer.q = &checked(source.q, q_size, layer.latent.q_a ? c.mla.q_lora_rank : c.hidden_size, "q_proj");
+    layer.o = &checked(source.o, c.hidden_size, c.num_heads * value_dim(c), "o_proj");
+    layer.output_gate = optional(source.output_gate, c.num_heads * value_dim(c), c.hidden_size, "output_gate");
     layer.q_norm = copied(source.q_norm, c.qk_norm_projection ? q_size : c.head_dim);
     layer.k_norm = copied(source.k_norm, c.qk_norm_projection ? kv_size : c.head_dim);
     layer.sinks = copied(source.sinks, c.num_heads);
@@ -73,7 +89,10 @@ Layer make_layer(const di_layer& source, const di_config& c) {
 
 bool Layer::has_perm() const {
     const bool mlp_has = is_sparse() ? moe.shared.up && moe.shared.has_perm() : mlp.has_perm();
-    return q->perm || k->perm || v->perm || o->perm || (output_gate && output_gate->perm) || mlp_has;
+    for (const Tiles* w : {q, k, v, o, output_gate, latent.q_a, latent.kv_a, latent.kv_b}) {
+        if (w && w->perm) return true;
+    }
+    return mlp_has;
 }
 
 }  // namespace di

@@ -22,6 +22,12 @@ struct Mlp {
     bool has_perm() const { return (gate && gate->perm) || up->perm || down->perm; }
 };
 
+// DeepSeek's multi-head latent attention: queries, keys and values are expanded from vectors of low rank.
+struct Latent {
+    const Tiles *q_a = nullptr, *kv_a = nullptr, *kv_b = nullptr;  // no q_a: q is plain; no kv_a: no latent attention
+    std::vector<float> q_a_norm, kv_a_norm;
+};
+
 struct MixtureOfExperts {
     const Tiles* router = nullptr;
     std::vector<float> correction;  // [num_experts] or empty
@@ -31,7 +37,8 @@ struct MixtureOfExperts {
 };
 
 struct Layer {
-    const Tiles *q, *k, *v, *o, *output_gate;
+    const Tiles *q = nullptr, *k = nullptr, *v = nullptr, *o = nullptr, *output_gate = nullptr;  // k and v: null with `latent`
+    Latent latent;
     std::vector<float> q_norm, k_norm, sinks;  // empty: none
     int32_t sliding_window, rope;
     Norm input_norm, post_self_attn_norm, post_attention_norm, post_mlp_norm;
@@ -51,6 +58,8 @@ inline std::vector<float> copied(const float* values, int32_t n) {
     return values ? std::vector<float>(values, values + n) : std::vector<float>();
 }
 
+// Columns of a value head.
+inline int32_t value_dim(const di_config& c) { return c.mla.kv_lora_rank > 0 ? c.mla.v_head_dim : c.head_dim; }
 // The linear's tiles; throws std::invalid_argument when it is missing or of another shape.
 const Tiles& checked(const di_linear* linear, int32_t out, int32_t in, const char* name);
 Norm make_norm(const di_norm& source, const di_config& config);

@@ -19,6 +19,14 @@ void check_moe(const di_moe& m) {
     require(m.scoring >= 0 && m.scoring <= 2, "unknown scoring");
 }
 
+void check_mla(const di_config& c) {
+    const di_mla& m = c.mla;
+    require(m.kv_lora_rank > 0 && m.q_lora_rank >= 0 && m.qk_nope_head_dim > 0 && m.qk_rope_head_dim >= 0, "a latent size is negative");
+    require(c.num_kv_heads == c.num_heads && c.head_dim == m.qk_nope_head_dim + m.qk_rope_head_dim, "heads do not fit latent attention");
+    require(m.v_head_dim > 0 && m.v_head_dim <= kMaxHeadDim, "v_head_dim is not between 1 and 512");
+    for (int32_t i = 0; i < c.num_ropes; ++i) require(c.ropes[i].rotary_dim <= m.qk_rope_head_dim, "rotary_dim does not fit qk_rope_head_dim");
+}
+
 const di_config& checked(const di_config& c) {
     require(c.hidden_size > 0 && c.intermediate_size > 0 && c.num_layers > 0 && c.vocab_size > 0, "a size is not positive");
     require(c.num_kv_heads > 0 && c.num_heads > 0 && c.num_heads % c.num_kv_heads == 0, "heads do not share evenly");
@@ -29,6 +37,7 @@ const di_config& checked(const di_config& c) {
     require(c.num_ropes >= 0 && (c.num_ropes == 0 || c.ropes), "ropes are missing");
     for (int32_t i = 0; i < c.num_ropes; ++i) check_rope(c.ropes[i], c.head_dim);
     if (c.moe.num_experts > 0) check_moe(c.moe);
+    if (c.mla.kv_lora_rank != 0) check_mla(c);
     return c;
 }
 
@@ -70,6 +79,7 @@ Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const 
     require(!norm_.is_absent() && !embed_tokens_.perm, "the final norm is missing, or embed_tokens is permuted");
     if (lm_head_.perm || any_of(layers_, [](const Layer& layer) { return layer.has_perm(); })) {
         runner_.allow_permuted(std::max({config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim,
+                                         config.num_heads * config.mla.v_head_dim, config.mla.q_lora_rank, config.mla.kv_lora_rank,
                                          config.moe.shared_intermediate_size}));
     }
 }
