@@ -25,6 +25,10 @@ REFUSED_CLASSES = {
     "chatglm3-6b": "ChatGLMModel",
     "MiniCPM3-4B": "MiniCPM3ForCausalLM",
     "Kimi-Linear-48B-A3B": "KimiLinearForCausalLM",
+    "gemma-4-31B": "Gemma4ForConditionalGeneration",
+    "MiniMax-M2": "MiniMaxM2ForCausalLM",
+    "Qwen3-VL-30B-A3B": "Qwen3VLMoeForConditionalGeneration",
+    "Apertus-8B": "ApertusForCausalLM",
 }
 # Of classes that are known: (configuration, the word that says why).
 REFUSED_VALUES = {

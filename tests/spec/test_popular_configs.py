@@ -15,8 +15,9 @@ from tests.spec.popular_llamas import LLAMAS, QWENS
 from tests.spec.popular_models import Supported
 from tests.spec.popular_refused import REFUSED_CLASSES, REFUSED_VALUES
 from tests.spec.popular_sparse import SPARSE
+from tests.spec.popular_wrapped import WRAPPED
 
-SUPPORTED = [*LLAMAS, *QWENS, *DENSE, *PHIS, *GEMMAS, *GRANITES, *SPARSE]
+SUPPORTED = [*LLAMAS, *QWENS, *DENSE, *PHIS, *GEMMAS, *GRANITES, *SPARSE, *WRAPPED]
 
 
 @pytest.mark.parametrize("model", SUPPORTED, ids=str)
