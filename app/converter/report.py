@@ -88,8 +88,11 @@ def outcome_notes(
             f"{', '.join(grown)}."
         )
     if folded:
+        # Every MLP has an up_proj, most a gate_proj beside it.
+        num_mlps = sum(name.endswith("up_proj") for name in folded)
+        feeding = "up_proj" if num_mlps == len(folded) else "gate_proj and up_proj"
         notes.append(
-            f"In {len(folded) // 2} MLPs the rows of gate_proj and up_proj stand in the column "
+            f"In {num_mlps} MLPs the rows of {feeding} stand in the column "
             "order of down_proj (act-order); they compute the same function."
         )
     return tuple(notes)

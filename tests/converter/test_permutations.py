@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,14 @@ import numpy.typing as npt
 import pytest
 
 from app.checkpoint.layout import check_linear
-from app.checkpoint.manifest import Provenance
+from app.checkpoint.manifest import LinearRecord, Provenance
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.reference_quant import dequantize, quantized_linear
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme, TensorPath
 from app.checkpoint.writer import PartLinear
 from app.converter.permutations import normalize, settle_permutations
 from app.converter.pipeline import convert
+from app.converter.report import outcome_notes
 from app.engine.executors.base import LogitsWanted, SequenceChunk
 from app.engine.executors.reference import ReferenceExecutor
 from app.spec.registry import create_spec
@@ -152,6 +154,31 @@ def test_down_is_folded_into_the_rows_of_gate_and_up(gate_is_dense: bool) -> Non
     o_proj = after["layers.0.self_attn.o_proj"].linear
     assert isinstance(o_proj, Linear)
     assert o_proj.perm is not None
+
+
+def test_without_a_gate_down_is_folded_into_up_alone() -> None:
+    before = layer(shuffled(96))
+    del before["layers.0.mlp.gate_proj"]
+    after = settle_permutations(before)
+    old_up, old_down = (before[f"layers.0.mlp.{name}_proj"] for name in ("up", "down"))
+    new_up, new_down = (after[f"layers.0.mlp.{name}_proj"] for name in ("up", "down"))
+    order = [int(np.flatnonzero(bias(old_up) == b)[0]) for b in bias(new_up)]
+    assert sorted(order) == list(range(96))
+    assert order != list(range(96))
+    assert same_bits(dense(new_up), dense(old_up)[order])
+    assert same_bits(dense(new_down), dense(old_down)[:, order])
+
+
+def test_the_note_counts_mlps_with_a_gate_and_without() -> None:
+    for names, counted in (
+        (("up",), "In 1 MLPs the rows of up_proj stand"),
+        (("gate", "up"), "In 1 MLPs the rows of gate_proj and up_proj stand"),
+    ):
+        origin = replace(ORIGIN, row_order="mlp.down_proj")
+        record = LinearRecord((96, 64), None, "float32", origin)
+        records = {f"layers.0.mlp.{name}_proj": record for name in names}
+        (note,) = outcome_notes({}, records)
+        assert note.startswith(counted)
 
 
 def test_without_a_permutation_nothing_changes() -> None:
