@@ -107,7 +107,7 @@ __device__ __forceinline__ void score_tile(const AttentionArgs& args, const Tile
         if (tile.exist[i / 2]) scale *= __half2float(args.cache.key_scales[tile.rows[i / 2]]);
 #endif
         c[i] *= scale;
-        if (args.softcap > 0.0f) c[i] = args.softcap * tanhf(c[i] / args.softcap);
+        if (args.softcap > 0.0f) c[i] = args.softcap * tanhf(__fdividef(c[i], args.softcap));
         if (!tile.exist[i / 2]) c[i] = kNothing;
     }
 }
@@ -244,7 +244,7 @@ __device__ void store_single(const AttentionArgs& args, const Shared& shared, in
     for (int i = threadIdx.x; i < num_queries * HEAD_DIM; i += kThreads) {
         const int query = i / HEAD_DIM, head = first_head + query;
         const float2 total = block_total(shared, query);
-        const float v = shared.sums[query][i % HEAD_DIM] / divisor(args, head, total.x, total.y);
+        const float v = __fdividef(shared.sums[query][i % HEAD_DIM], divisor(args, head, total.x, total.y));
         args.out[(static_cast<size_t>(row) * args.num_heads + head) * HEAD_DIM + i % HEAD_DIM] = __float2half_rn(v);
     }
 }
@@ -280,7 +280,7 @@ __device__ void join_splits(const AttentionArgs& args, int row, int first_head, 
             weight += partial[HEAD_DIM + 1] * scale;
             sum += partial[dimension] * scale;
         }
-        const float v = sum / divisor(args, head, maximum, weight);
+        const float v = __fdividef(sum, divisor(args, head, maximum, weight));
         args.out[(static_cast<size_t>(row) * args.num_heads + head) * HEAD_DIM + dimension] = __float2half_rn(v);
     }
 }
@@ -321,8 +321,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) attend(const Attention
     load_queries(args, row, first_head, num_queries, q);
     State state = {};
     state.maximum[0] = state.maximum[1] = kNothing;
-    const int start = span.begin / kTileKeys * kTileKeys + warp * kTileKeys;
-    for (int first = start; first < span.end; first += kWarps * kTileKeys) {
+    // Every warp takes as many turns, some over no key: the compiler must see that shuffles are of whole warps.
+    for (int base = span.begin / kTileKeys * kTileKeys; base < span.end; base += kWarps * kTileKeys) {
+        const int first = base + warp * kTileKeys;
         const TileRows keys = find_rows(args, slot, kv_head, first, key_rows, span);
         float c[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         score_tile(args, keys, q, c);

@@ -19,6 +19,7 @@ constexpr int kGroups = kUnitColumns / kGroupColumns, kGroupFragments = kGroupCo
 constexpr int kPadding = 8;  // halfs that keep tokens on different banks
 constexpr bool kIsQuantized = BITS != 16, kIsAffine = kIsQuantized && SCHEME == 2;
 constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
+constexpr int kMinBlocks = (BITS < 8 ? 768 : 512) / kThreads;  // 80 or 128 registers; wider codes have more in flight
 constexpr u32 kSymmetricZero = 1u << (BITS - 1);
 
 #include "groups.cuh"  // needs kGroups, kGroupColumns, kUnitColumns
@@ -133,11 +134,11 @@ __device__ void measure_tokens(const GemvArgs& args, float (*stats)[2], float* s
         float mean = 0.0f, square = 0.0f;
         if (args.input == kLayerNorm) {
             for (int i = threadIdx.x; i < args.in_features; i += kThreads) mean += x[i];
-            mean = block_sum(mean, scratch) / args.in_features;
+            mean = __fdividef(block_sum(mean, scratch), args.in_features);
             __syncthreads();
         }
         for (int i = threadIdx.x; i < args.in_features; i += kThreads) square += (x[i] - mean) * (x[i] - mean);
-        square = block_sum(square, scratch) / args.in_features;
+        square = __fdividef(block_sum(square, scratch), args.in_features);
         if (threadIdx.x == 0) {
             stats[token][0] = mean;
             stats[token][1] = rsqrtf(square + args.eps);
@@ -188,7 +189,7 @@ __device__ void sum_groups(const half* x, int stride, int count, float* sums) {
 }
 
 __device__ __forceinline__ float activate(int kind, float v) {
-    if (kind == kSilu) return v / (1.0f + __expf(-v));
+    if (kind == kSilu) return __fdividef(v, 1.0f + __expf(-v));
     if (kind == kGelu) return 0.5f * v * (1.0f + erff(v * 0.70710678f));
     return 0.5f * v * (1.0f + tanhf(0.79788456f * (v + 0.044715f * v * v * v)));
 }
@@ -217,7 +218,7 @@ __device__ __forceinline__ float store_one(const GemvArgs& args, float v, int to
         case kAddToResidual: static_cast<float*>(args.out)[at] += args.multiplier * v; break;
         case kLogits:
             v *= args.multiplier;
-            if (args.softcap > 0.0f) v = args.softcap * tanhf(v / args.softcap);
+            if (args.softcap > 0.0f) v = args.softcap * tanhf(__fdividef(v, args.softcap));
             static_cast<float*>(args.out)[at] = v;
             break;
         case kActivate: static_cast<half*>(args.out)[at] = __float2half_rn(activate(args.activation, v)); break;
@@ -279,7 +280,7 @@ __device__ void reduce(const float (&acc)[4], float (*partial)[kWarp][4], float 
     __syncthreads();
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads) gemv(const GemvArgs args) {
+extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks) gemv(const GemvArgs args) {
     DYNAMIC_SHARED(half, x);  // [TOKENS][stride], then the sums
     __shared__ float partial[ROW_TILES * K_SLICES][kWarp][4];
     __shared__ float tile_values[ROW_TILES * kTileRows][TOKENS];

@@ -19,11 +19,11 @@ extern "C" __global__ void __launch_bounds__(kThreads) add_norm(const NormArgs a
     float mean = 0.0f, square = 0.0f;
     if (args.is_layer_norm) {
         for (int i = threadIdx.x; i < args.size; i += kThreads) mean += x[i];
-        mean = block_sum(mean, scratch) / args.size;
+        mean = __fdividef(block_sum(mean, scratch), args.size);
         __syncthreads();
     }
     for (int i = threadIdx.x; i < args.size; i += kThreads) square += (x[i] - mean) * (x[i] - mean);
-    const float inverse = rsqrtf(block_sum(square, scratch) / args.size + args.eps);
+    const float inverse = rsqrtf(__fdividef(block_sum(square, scratch), args.size) + args.eps);
     for (int i = threadIdx.x; i < args.size; i += kThreads) {
         const float v = (x[i] - mean) * inverse * args.weight[i] + (args.bias ? args.bias[i] : 0.0f);
         residual[i] += args.multiplier * v;

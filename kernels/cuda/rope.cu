@@ -51,7 +51,7 @@ __device__ HeadReader read_head(const RopeArgs& args, const half* projection, in
     if (!norm) return reader;
     const bool is_whole = args.is_projection_norm;
     const int count = is_whole ? heads * HEAD_DIM : HEAD_DIM;
-    const float square = sum_of_squares(is_whole ? projection : reader.values, count) / count;
+    const float square = __fdividef(sum_of_squares(is_whole ? projection : reader.values, count), count);
     reader.inverse = rsqrtf(square + args.eps);
     reader.weight = is_whole ? norm + head * HEAD_DIM : norm;
     return reader;
@@ -82,8 +82,8 @@ __device__ void store_head(void* rows, half* scales, size_t row, const float (&v
     for (int j = 0; j < kMaxPerLane; ++j) {
         if (threadIdx.x + j * kWarp < HEAD_DIM) greatest = fmaxf(greatest, fabsf(v[j]));
     }
-    const half scale = __float2half_rn(warp_max(greatest) / 127.0f);
-    const float inverse = __half2float(scale) > 0.0f ? 1.0f / __half2float(scale) : 0.0f;
+    const half scale = __float2half_rn(warp_max(greatest) * (1.0f / 127.0f));
+    const float inverse = __half2float(scale) > 0.0f ? __fdividef(1.0f, __half2float(scale)) : 0.0f;
     if (threadIdx.x == 0) scales[row] = scale;
 #pragma unroll
     for (int j = 0; j < kMaxPerLane; ++j) {
@@ -104,7 +104,7 @@ __device__ void store_head(void* rows, half* scales, size_t row, const float (&v
 
 __device__ float query_scale(const RopeArgs& args, int position) {
     if (args.query_scaling_beta == 0.0f) return 1.0f;
-    return 1.0f + args.query_scaling_beta * log1pf(floorf(position / args.query_scaling_length));
+    return 1.0f + args.query_scaling_beta * log1pf(floorf(__fdividef(position, args.query_scaling_length)));
 }
 
 extern "C" __global__ void __launch_bounds__(kWarp) rotate_and_store(const RopeArgs args) {

@@ -15,6 +15,7 @@ import pytest
 from app.checkpoint.reader import Checkpoint
 from app.core.errors import ContextLengthError, EngineError
 from app.engine.executors.base import Executor, LogitsWanted, SequenceChunk
+from app.engine.executors.cuda.cupy_launcher import choose_target
 from app.engine.executors.cuda.executor import CudaExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.spec.registry import create_spec
@@ -120,3 +121,20 @@ def test_what_cannot_be_is_refused(model_dir: Path) -> None:
         executor.close()
         with pytest.raises(EngineError, match="closed"):
             executor.step([SequenceChunk(0, 0, PROMPT)])
+
+
+@pytest.mark.parametrize(
+    ("major", "minor", "target"),
+    [
+        (7, 5, "compute_80"),
+        (8, 0, "sm_80"),
+        (8, 6, "sm_86"),
+        (8, 7, "sm_86"),
+        (8, 9, "sm_89"),
+        (9, 0, "sm_90"),
+        (10, 0, "compute_80"),
+        (12, 1, "sm_120"),
+    ],
+)
+def test_a_card_gets_the_newest_code_it_can_run(major: int, minor: int, target: str) -> None:
+    assert choose_target(major, minor) == target

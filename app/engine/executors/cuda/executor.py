@@ -21,7 +21,7 @@ from kernels.cuda.gemv import MAX_TOKENS
 
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
-_NOT_YET = ("moe", "attention_output_gate")
+_NOT_YET = ("moe", "mla", "attention_output_gate")
 
 
 class CudaExecutor(Executor):

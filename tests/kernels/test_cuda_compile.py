@@ -1,0 +1,123 @@
+"""Every kernel compiles for every card as CuPy would compile it, and stays within its budget."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from kernels.cuda import nvrtc
+from kernels.cuda.attention import AttentionVariant
+from kernels.cuda.build import ARCHITECTURES, PTX_TARGET, SOURCE_DIR, ModuleSource, compile_module
+from kernels.cuda.gemv import GemvVariant, Scheme, ValueType
+
+pytestmark = pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC has no wheel here")
+
+U8 = ValueType.TWO_LEVEL_U8
+W4 = GemvVariant(4)
+SOURCES = {
+    "gemv w4 g128": W4.source,
+    "gemv w4 g128, 8 tokens": GemvVariant(4, tokens=8).source,
+    "gemv w4 zero g128": GemvVariant(4, Scheme.ZERO).source,
+    "gemv w4 affine g32 two-level": GemvVariant(4, Scheme.AFFINE, 32, U8, U8).source,
+    "gemv w3 g128": GemvVariant(3).source,
+    "gemv w8 g128": GemvVariant(8).source,
+    "attention 128": AttentionVariant(128).attention_source,
+    "attention 128 int8": AttentionVariant(128, int8_kv=True).attention_source,
+    "rope 128": AttentionVariant(128).rope_source,
+    "rows w4": ModuleSource("rows.cu", W4.source.macros),
+    "norm": ModuleSource("norm.cu"),
+}
+BUDGETS: dict[str, dict[str, int]] = json.loads((SOURCE_DIR / "budgets.json").read_text("utf-8"))
+MAX_SHARED_BYTES = 99 << 10
+GEMV = [name for name in SOURCES if name.startswith("gemv")]
+
+
+@cache
+def compiled(name: str, target: str) -> nvrtc.Compiled:
+    return compile_module(SOURCES[name], target, ("--ptxas-options=-v",))
+
+
+def numbers(pattern: str, log: str) -> list[int]:
+    return [int(text) for text in re.findall(pattern, log)]
+
+
+def test_every_source_has_a_budget() -> None:
+    assert set(BUDGETS) == set(SOURCES)
+    assert {source.file for source in SOURCES.values()} == {p.name for p in SOURCE_DIR.glob("*.cu")}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_kernel_keeps_its_budget(name: str, architecture: str) -> None:
+    log = compiled(name, architecture).log
+    assert numbers(r"(\d+) bytes spill", log) == [0, 0], log
+    assert max(numbers(r"Used (\d+) registers", log)) <= BUDGETS[name]["registers"]
+    assert max([0, *numbers(r"(\d+) bytes smem", log)]) <= MAX_SHARED_BYTES
+
+
+def test_ptx_is_there_for_cards_to_come() -> None:
+    assert b".target sm_80" in compiled("gemv w4 g128", PTX_TARGET).image
+
+
+@pytest.mark.parametrize("name", GEMV)
+def test_the_inner_loop_is_lean(name: str, tmp_path: Path) -> None:
+    loop = inner_loop(disassemble(compiled(name, "sm_86").image, tmp_path))
+    # A fragment of 16 x 16 weights is one tensor operation, and 8 weights of each lane.
+    weights = 8 * sum("HMMA" in line for line in loop)
+    assert 32 * len(loop) / weights <= BUDGETS[name]["instructions_per_32_weights"]
+    code_loads = [line for line in loop if "LDG" in line and ".EF" in line]
+    assert code_loads
+    assert all(".128" in line for line in code_loads)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_nothing_is_called_or_spilled(name: str, tmp_path: Path) -> None:
+    code = disassemble(compiled(name, "sm_86").image, tmp_path)
+    # `$__` names the compiler's own functions: slow divisions, shuffles of divergent warps.
+    assert not [line for line in code if re.search(r"\b(LDL|STL)\b|CALL.*\$__", line)]
+
+
+def disassemble(cubin: bytes, directory: Path) -> list[str]:
+    """Instructions, and labels as `.L_x_1:`."""
+    path = directory / "module.cubin"
+    path.write_bytes(cubin)
+    done = subprocess.run(
+        [_nvdisasm(), "-c", str(path)], capture_output=True, text=True, check=True
+    )
+    pattern = re.compile(r"^(\.L\w+:)|/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", re.MULTILINE)
+    return [label or code for label, code in pattern.findall(done.stdout)]
+
+
+def inner_loop(code: list[str]) -> list[str]:
+    """From a label to a jump back to it, no other such pair between: most tensor operations."""
+    starts = {line[:-1]: index for index, line in enumerate(code) if line.startswith(".L")}
+    spans = []
+    for index, line in enumerate(code):
+        target = re.search(r"BRA\S* `?\(?(\.L\w+)", line)
+        if target and starts.get(target[1], index) < index:
+            spans.append((starts[target[1]], index))
+    innermost = [
+        (first, last)
+        for first, last in spans
+        if not any(first < other[0] and other[1] < last for other in spans)
+    ]
+    loops = [
+        [line for line in code[first : last + 1] if not line.startswith(".L")]
+        for first, last in innermost
+    ]
+    return max(loops, key=lambda loop: sum("HMMA" in line for line in loop))
+
+
+def _nvdisasm() -> str:
+    spec = find_spec("nvidia.cu13")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    path = Path(next(iter(spec.submodule_search_locations))) / "bin" / "nvdisasm"
+    path.chmod(0o755)
+    return str(path)
