@@ -6,7 +6,6 @@ Arguments: a native folder, threads, prompt tokens, generated tokens, further pr
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
@@ -18,6 +17,8 @@ from app.checkpoint.reader import Checkpoint
 from app.engine.executors.base import LogitsWanted, SequenceChunk
 from app.engine.executors.cpu import CpuExecutor
 from app.spec.registry import create_spec
+
+_WARM_UP_TOKENS = 16  # after loading, before the first figure; llama_cpp_run has the same
 
 
 def measure(
@@ -33,9 +34,10 @@ def measure(
         )
     _run(executor, 0, np.ones(1, np.int32))
     load_s = time.perf_counter() - started
-    rss_bytes = _rss_bytes()
+    rss_bytes = _memory_bytes("VmRSS")
     rng = np.random.default_rng(0)
     prompt = rng.integers(0, spec.vocab_size, num_prompt + num_further, dtype=np.int32)
+    _time_decode(executor, 0, _WARM_UP_TOKENS)
     decode_tok_s = num_generated / _time_decode(executor, 0, num_generated)
     started = time.perf_counter()
     _run(executor, 0, prompt[:num_prompt])
@@ -52,7 +54,7 @@ def measure(
         "decode_long_tok_s": decode_long_tok_s,
         "weights_bytes": float(memory.weights_bytes),
         "kv_bytes": float(memory.kv_bytes),
-        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0,
+        "peak_rss_bytes": _memory_bytes("VmHWM"),
     }
 
 
@@ -68,9 +70,10 @@ def _time_decode(executor: CpuExecutor, start: int, num_generated: int) -> float
     return time.perf_counter() - started
 
 
-def _rss_bytes() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return float(pages * resource.getpagesize())
+def _memory_bytes(field: str) -> float:
+    """VmRSS or VmHWM of this process; `ru_maxrss` would be the parent's where that was larger."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(float(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 medians, ratios are medians of each pair of neighbouring runs.
 
 `DEEPINFER_LLAMA_CPP_PYTHON` names the interpreter of an environment with `llama-cpp-python` built
-from source with native flags (`CMAKE_ARGS=-DGGML_NATIVE=ON`).
+from source with native flags (`CMAKE_ARGS=-DGGML_NATIVE=ON`). On processors with AMX, GCC 12 drops
+stores of llama.cpp's tile configuration, and the result dies of an illegal instruction;
+`-DCMAKE_CXX_FLAGS='-fno-tree-dse -fno-dse'` beside it makes a build that works.
 
 Both load to the first token of a one-token prompt, because llama.cpp reads mapped weights only
 then. `rss_bytes` is taken after that; `decode_long_tok_s` is decoding behind the prompt and
@@ -14,7 +16,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -22,6 +26,7 @@ from typing import Any
 
 from gguf.constants import GGMLQuantizationType
 
+from app.checkpoint.reader import Checkpoint
 from app.engine.bench import measure_read_bandwidth
 from app.engine.executors.cpu import default_num_threads
 from app.hub.starter import require_starter
@@ -29,6 +34,7 @@ from benchmarks.measure import Figures, medians, own_home, print_json, run_json
 from benchmarks.random_gguf import write_random_gguf
 
 _INTERPRETER = "DEEPINFER_LLAMA_CPP_PYTHON"
+_SETTLE_S = 2.5  # before that a fresh file's hash is not remembered (app.checkpoint.verification)
 _RANDOM = {"1B Q4_K": GGMLQuantizationType.Q4_K, "1B Q4_0": GGMLQuantizationType.Q4_0}
 _HIGHER_IS_BETTER = ("prefill_tok_s", "decode_tok_s", "decode_long_tok_s")
 _LOWER_IS_BETTER = ("load_s", "rss_bytes", "peak_rss_bytes")
@@ -59,16 +65,23 @@ def _iter_ggufs(home: Path, wanted: list[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _measure_model(path: Path, interpreter: str, args: argparse.Namespace) -> dict[str, Any]:
-    native = path.with_name(path.stem) if os.access(path.parent, os.W_OK) else None
-    native = Path(os.environ["DEEPINFER_HOME"]) / path.stem if native is None else native
+    native = Path(os.environ["DEEPINFER_HOME"]) / f"native {path.stem}"
     run_json("-m", "app", "convert", str(path), "-o", str(native), "--json")
+    _verify_once(native)
     checkpoint_bytes = sum(file.stat().st_size for file in native.iterdir())
     ours, theirs, bandwidths = [], [], []
     for _ in range(args.runs):
         bandwidths.append(measure_read_bandwidth(args.threads))
         ours.append(_run_ours(native, args))
         theirs.append(_run_llama_cpp(interpreter, path, args))
+    shutil.rmtree(native)
     return _summarise(ours, theirs, bandwidths, checkpoint_bytes)
+
+
+def _verify_once(native: Path) -> None:
+    """A folder's hashes are computed at its first load; the runs measure every other one."""
+    time.sleep(_SETTLE_S)
+    Checkpoint.open(native).close()
 
 
 def _lengths(args: argparse.Namespace) -> list[str]:

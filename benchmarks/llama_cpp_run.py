@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import json
 import random
-import resource
 import sys
 import time
 from importlib import import_module
@@ -19,6 +18,7 @@ from typing import Any
 llama_cpp: Any = import_module("llama_cpp")
 
 _BATCH = 512  # llama.cpp's own default
+_WARM_UP_TOKENS = 16  # after loading, before the first figure
 
 
 class _Model:
@@ -57,10 +57,13 @@ def measure(
 ) -> dict[str, float]:
     """Seconds, tokens per second, bytes."""
     started = time.perf_counter()
-    model = _Model(path, num_threads, num_prompt + num_further + 2 * num_generated)
+    model = _Model(
+        path, num_threads, num_prompt + num_further + 2 * num_generated + _WARM_UP_TOKENS
+    )
     model.run([1])
     load_s = time.perf_counter() - started
-    rss_bytes = _rss_bytes()
+    rss_bytes = _memory_bytes("VmRSS")
+    _time_decode(model, _WARM_UP_TOKENS)
     model.clear()
     rng = random.Random(0)
     prompt = [rng.randrange(model.vocab_size) for _ in range(num_prompt + num_further)]
@@ -76,7 +79,7 @@ def measure(
         "prefill_tok_s": prefill_tok_s,
         "decode_tok_s": decode_short_tok_s,
         "decode_long_tok_s": num_generated / _time_decode(model, num_generated),
-        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0,
+        "peak_rss_bytes": _memory_bytes("VmHWM"),
     }
 
 
@@ -87,9 +90,10 @@ def _time_decode(model: _Model, num_generated: int) -> float:
     return time.perf_counter() - started
 
 
-def _rss_bytes() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return float(pages * resource.getpagesize())
+def _memory_bytes(field: str) -> float:
+    """VmRSS or VmHWM of this process; `ru_maxrss` would be the parent's where that was larger."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(float(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
 
 if __name__ == "__main__":
