@@ -56,7 +56,9 @@ def test_parameters(count: int, text: str) -> None:
     assert format_parameters(count) == text
 
 
-@pytest.mark.parametrize(("error", "text"), [(0.0, "0"), (1e-9, "1e-07 %"), (0.0712, "7.1 %")])
+@pytest.mark.parametrize(
+    ("error", "text"), [(0.0, "0"), (1e-9, "1e-07 %"), (0.0712, "7.1 %"), (0.109, "10.9 %")]
+)
 def test_only_no_error_is_zero(error: float, text: str) -> None:
     assert format_error(error) == text
 
