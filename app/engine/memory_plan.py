@@ -61,7 +61,8 @@ def available_memory_bytes() -> int:
 
 def kv_bytes_per_token(spec: ModelSpec, kv_element_bytes: int) -> int:
     """Keys and values of all layers for one position."""
-    return 2 * spec.num_hidden_layers * spec.kv_size * kv_element_bytes
+    columns = spec.num_key_value_heads * (spec.head_dim + spec.value_head_dim)
+    return spec.num_hidden_layers * columns * kv_element_bytes
 
 
 def workspace_bytes(spec: ModelSpec) -> int:

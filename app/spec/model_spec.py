@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from app.core.errors import UnsupportedError
 from app.spec.layer_type import LayerType
+from app.spec.mla_spec import MlaSpec
 from app.spec.moe_spec import MoeSpec
 from app.spec.rope import RopeSpec
 
@@ -116,6 +117,7 @@ class ModelSpec:
     attention_output_gate: bool = False
     mlp_type: MlpType = MlpType.GATED
     moe: MoeSpec | None = None
+    mla: MlaSpec | None = None
     embedding_multiplier: float = 1.0
     residual_multiplier: float = 1.0
     logits_multiplier: float = 1.0
@@ -135,6 +137,11 @@ class ModelSpec:
     def kv_size(self) -> int:
         """Rows of k_proj and of v_proj."""
         return self.num_key_value_heads * self.head_dim
+
+    @property
+    def value_head_dim(self) -> int:
+        """Columns of a head of values; those of queries and keys but in latent attention."""
+        return self.head_dim if self.mla is None else self.mla.v_head_dim
 
     def layer_rope(self, index: int) -> RopeSpec | None:
         """The rotary embedding of a layer; None where positions are not embedded (NoPE)."""
@@ -169,7 +176,21 @@ class ModelSpec:
         self._check_layers()
         if self.moe is not None:
             self.moe.validate(self.num_hidden_layers)
+        if self.mla is not None:
+            self._check_latent(self.mla.validate())
         return self
+
+    def _check_latent(self, mla: MlaSpec) -> None:
+        if self.head_dim != mla.qk_head_dim or self.num_key_value_heads != self.num_attention_heads:
+            raise UnsupportedError(
+                f"Latent attention needs as many heads of keys as of queries, all of "
+                f"{mla.qk_head_dim} columns."
+            )
+        if self.rope.dim != mla.qk_rope_head_dim:
+            raise UnsupportedError(
+                f"Latent attention rotates qk_rope_head_dim ({mla.qk_rope_head_dim}) columns, "
+                f"not {self.rope.dim}."
+            )
 
     def _check_layers(self) -> None:
         per_layer = {"layer_types": self.layer_types, "no_rope_layers": self.rope_layers}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import MlpType, ModelSpec, NormPlacement, QKNorm
 
 # The linears outside the layers, one row a token.
@@ -45,6 +46,10 @@ def layer_vectors(spec: ModelSpec, index: int) -> dict[str, tuple[int]]:
         is_per_head = spec.qk_norm is QKNorm.HEAD
         names["self_attn.q_norm"] = (spec.head_dim if is_per_head else spec.q_size,)
         names["self_attn.k_norm"] = (spec.head_dim if is_per_head else spec.kv_size,)
+    if spec.mla is not None:
+        names["self_attn.kv_a_layernorm"] = (spec.mla.kv_lora_rank,)
+        if spec.mla.q_lora_rank is not None:
+            names["self_attn.q_a_layernorm"] = (spec.mla.q_lora_rank,)
     if spec.attention_sinks:
         names["self_attn.sinks"] = (spec.num_attention_heads,)
     if spec.moe is not None and spec.is_sparse(index) and spec.moe.score_correction_bias:
@@ -72,9 +77,9 @@ def has_bias(spec: ModelSpec, linear_name: str) -> bool:
         is_expert = ".experts." in linear_name
         return spec.mlp_bias if not is_expert else spec.moe is not None and spec.moe.expert_bias
     bias = spec.attention_bias
-    return {"q_proj": bias.q, "k_proj": bias.k, "v_proj": bias.v, "o_proj": bias.o}.get(
-        short, False
-    )
+    has = {"q_proj": bias.q, "k_proj": bias.k, "v_proj": bias.v, "o_proj": bias.o}
+    has |= {"q_a_proj": bias.q, "kv_a_proj_with_mqa": bias.k}
+    return has.get(short, False)
 
 
 def iter_linears(spec: ModelSpec) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -105,6 +110,8 @@ def num_parameters(spec: ModelSpec) -> int:
 
 def _attention_linears(spec: ModelSpec) -> dict[str, tuple[int, int]]:
     hidden = spec.hidden_size
+    if spec.mla is not None:
+        return _latent_linears(spec, spec.mla)
     linears = {
         "self_attn.q_proj": (spec.q_size, hidden),
         "self_attn.k_proj": (spec.kv_size, hidden),
@@ -114,6 +121,23 @@ def _attention_linears(spec: ModelSpec) -> dict[str, tuple[int, int]]:
     if spec.attention_output_gate:
         linears["self_attn.output_gate"] = (spec.q_size, hidden)
     return linears
+
+
+def _latent_linears(spec: ModelSpec, mla: MlaSpec) -> dict[str, tuple[int, int]]:
+    hidden, num_heads = spec.hidden_size, spec.num_attention_heads
+    if mla.q_lora_rank is None:
+        queries = {"self_attn.q_proj": (spec.q_size, hidden)}
+    else:
+        queries = {
+            "self_attn.q_a_proj": (mla.q_lora_rank, hidden),
+            "self_attn.q_b_proj": (spec.q_size, mla.q_lora_rank),
+        }
+    expanded = num_heads * (mla.qk_nope_head_dim + mla.v_head_dim)
+    return queries | {
+        "self_attn.kv_a_proj_with_mqa": (mla.kv_lora_rank + mla.qk_rope_head_dim, hidden),
+        "self_attn.kv_b_proj": (expanded, mla.kv_lora_rank),
+        "self_attn.o_proj": (hidden, num_heads * mla.v_head_dim),
+    }
 
 
 def _mlp_linears(spec: ModelSpec, prefix: str, inner: int) -> dict[str, tuple[int, int]]:

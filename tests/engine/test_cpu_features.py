@@ -17,6 +17,7 @@ from app.engine.executors.base import Executor, LogitsWanted, SequenceChunk
 from app.engine.executors.cpu import CpuExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.spec.layer_type import LayerType
+from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import (
     AttentionBias,
     MlpType,
@@ -79,6 +80,12 @@ GPT_OSS = MoeSpec(
 )
 SHARED = replace(MOE, norm_topk_prob=True, shared_intermediate_size=56, shared_expert_gate=True)
 
+LATENT: dict[str, Any] = {
+    "mla": MlaSpec(36, 10, 6, 12, q_lora_rank=28),
+    "num_key_value_heads": 4,
+    "rope": RopeSpec(6, theta=500.0),
+}
+
 FEATURES: dict[str, dict[str, Any]] = {
     "plain": {},
     "biases": ALL_BIASES,
@@ -115,6 +122,13 @@ FEATURES: dict[str, dict[str, Any]] = {
     "moe_deepseek": {"moe": DEEPSEEK},
     "moe_gpt_oss": {"moe": GPT_OSS},
     "moe_plain": {"moe": MOE, "mlp_type": MlpType.PLAIN, "hidden_act": "gelu"},
+    "latent_attention": LATENT,
+    "latent_plain_queries": {
+        **LATENT,
+        "mla": replace(LATENT["mla"], q_lora_rank=None, v_head_dim=24),
+        "rope": replace(YARN, dim=6),
+    },
+    "deepseek_v3": {**LATENT, "moe": DEEPSEEK, "attention_multiplier": 0.4},
     # Families, each with all that it varies.
     "gemma2": {
         "norm_offset": 1.0,

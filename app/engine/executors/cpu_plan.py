@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from app.core.errors import UnsupportedError
 from app.engine.kv_dtype import KVDtype
+from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec, NormType, QKNorm
 from app.spec.moe_spec import ExpertAct, GroupScoring, MoeSpec, RouterScoring
 from app.spec.rope import RopeSpec
 from kernels.cpu.native import pointer
-from kernels.cpu.structures import Config, Moe, Rope
+from kernels.cpu.structures import Config, Mla, Moe, Rope
 
 # The numbers of api.h.
 _ACTIVATIONS = {"silu": 0, "gelu": 1, "gelu_pytorch_tanh": 2}
@@ -38,6 +39,7 @@ _HONOURED = {
     "attention_output_gate",
     "mlp_type",
     "moe",
+    "mla",
     "embedding_multiplier",
     "residual_multiplier",
     "logits_multiplier",
@@ -56,9 +58,10 @@ def check_runnable(spec: ModelSpec) -> None:
         is_default = field.default is MISSING or value == field.default
         if not is_default and field.name not in _HONOURED:
             raise UnsupportedError(f"The cpu executor does not implement {field.name}={value!r}.")
-    if spec.head_dim > MAX_HEAD_DIM:
+    widest = max(spec.head_dim, spec.value_head_dim)
+    if widest > MAX_HEAD_DIM:
         raise UnsupportedError(
-            f"The cpu executor runs head_dim up to {MAX_HEAD_DIM}, not {spec.head_dim}."
+            f"The cpu executor runs head_dim up to {MAX_HEAD_DIM}, not {widest}."
         )
 
 
@@ -119,6 +122,18 @@ def native_config(
         num_ropes=len(ropes.tables),
         ropes=ctypes.addressof(ropes.tables),
         moe=Moe() if spec.moe is None else _native_moe(spec.moe),
+        mla=Mla() if spec.mla is None else _native_mla(spec.mla),
+    )
+
+
+def _native_mla(mla: MlaSpec) -> Mla:
+    return Mla(
+        kv_lora_rank=mla.kv_lora_rank,
+        q_lora_rank=mla.q_lora_rank or 0,
+        qk_nope_head_dim=mla.qk_nope_head_dim,
+        qk_rope_head_dim=mla.qk_rope_head_dim,
+        v_head_dim=mla.v_head_dim,
+        norm_eps=mla.norm_eps,
     )
 
 

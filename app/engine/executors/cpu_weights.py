@@ -11,6 +11,7 @@ import numpy.typing as npt
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import Linear, Scheme
 from app.engine.executors.cpu_plan import RopePlan
+from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import MlpType, ModelSpec, QKNorm
 from app.spec.weights import norm_names
 from kernels.cpu.native import Context, NativeLinear, pointer
@@ -121,8 +122,12 @@ class NativeWeights:
 
     def _fill_attention(self, layer: Layer, checkpoint: Checkpoint, prefix: str) -> None:
         spec = self._spec
-        for name in ("q", "k", "v", "o"):
-            setattr(layer, name, self._handle(checkpoint, f"{prefix}.{name}_proj"))
+        if spec.mla is not None:
+            self._fill_latent(layer, spec.mla, checkpoint, prefix)
+        else:
+            for name in ("q", "k", "v"):
+                setattr(layer, name, self._handle(checkpoint, f"{prefix}.{name}_proj"))
+        layer.o = self._handle(checkpoint, f"{prefix}.o_proj")
         if spec.attention_output_gate:
             layer.output_gate = self._handle(checkpoint, f"{prefix}.output_gate")
         if spec.qk_norm is not QKNorm.NONE:
@@ -130,6 +135,17 @@ class NativeWeights:
             layer.k_norm = self._vector(checkpoint, f"{prefix}.k_norm", spec.norm_offset)
         if spec.attention_sinks:
             layer.sinks = self._vector(checkpoint, f"{prefix}.sinks")
+
+    def _fill_latent(self, layer: Layer, mla: MlaSpec, checkpoint: Checkpoint, prefix: str) -> None:
+        if mla.q_lora_rank is None:
+            layer.q = self._handle(checkpoint, f"{prefix}.q_proj")
+        else:
+            layer.q_a = self._handle(checkpoint, f"{prefix}.q_a_proj")
+            layer.q_a_norm = self._vector(checkpoint, f"{prefix}.q_a_layernorm")
+            layer.q = self._handle(checkpoint, f"{prefix}.q_b_proj")
+        layer.kv_a = self._handle(checkpoint, f"{prefix}.kv_a_proj_with_mqa")
+        layer.kv_a_norm = self._vector(checkpoint, f"{prefix}.kv_a_layernorm")
+        layer.kv_b = self._handle(checkpoint, f"{prefix}.kv_b_proj")
 
     def _fill_moe(self, layer: Layer, checkpoint: Checkpoint, prefix: str) -> None:
         moe = self._spec.moe

@@ -1,4 +1,4 @@
-"""Grouped-query attention with every variation of the spec."""
+"""Attention over the cache with every variation of the spec."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import torch
 
-from app.engine.executors.reference.cache import ChunkContext
+from app.engine.executors.reference.cache import ChunkContext, Rotation
+from app.engine.executors.reference.heads import Heads
 from app.engine.executors.reference.modules import Linear, softcap
-from app.spec.model_spec import ModelSpec, QKNorm, QueryScaling
+from app.spec.model_spec import ModelSpec, QueryScaling
 
 Tensor = torch.Tensor
 
@@ -20,26 +21,22 @@ class Attention:
 
     index: int
     spec: ModelSpec
-    q_proj: Linear
-    k_proj: Linear
-    v_proj: Linear
+    heads: Callable[[Tensor], Heads]
     o_proj: Linear
-    q_norm: Callable[[Tensor], Tensor]
-    k_norm: Callable[[Tensor], Tensor]
     sinks: Tensor | None
     output_gate: Linear | None
 
     def __call__(self, x: Tensor, context: ChunkContext) -> Tensor:
         """x [n, hidden_size] -> [n, hidden_size]; writes the layer's keys and values."""
         positions, slot = context.positions, context.slot
-        queries = self._project(x, self.q_proj, self.q_norm)
-        keys = self._project(x, self.k_proj, self.k_norm)
+        queries, keys, values = self.heads(x)
         rope = self.spec.layer_rope(self.index)
         if rope is not None:
-            queries, keys = context.rotations[rope](queries), context.rotations[rope](keys)
+            rotation = context.rotations[rope]
+            queries, keys = self._rotate(queries, rotation), self._rotate(keys, rotation)
         if self.spec.query_scaling is not None:
             queries = queries * _query_scale(self.spec.query_scaling, positions)
-        slot.write(self.index, positions, keys, self._heads(self.v_proj(x)))
+        slot.write(self.index, positions, keys, values)
         end = int(positions[-1]) + 1
         mask = _mask(positions, end, self.spec.layer_window(self.index))
         mixed = self._attend(queries, *slot.read(self.index, end), mask)
@@ -47,14 +44,15 @@ class Attention:
             mixed = mixed * torch.sigmoid(self.output_gate(x))
         return self.o_proj(mixed)
 
-    def _project(self, x: Tensor, proj: Linear, norm: Callable[[Tensor], Tensor]) -> Tensor:
-        """x [n, hidden_size] -> [heads, n, head_dim], normed as the spec says."""
-        if self.spec.qk_norm is QKNorm.PROJECTION:
-            return self._heads(norm(proj(x)))
-        return norm(self._heads(proj(x)))
+    def _rotate(self, x: Tensor, rotation: Rotation) -> Tensor:
+        """Latent attention rotates a head's last columns, all others its first."""
+        if self.spec.mla is None:
+            return rotation(x)
+        still = self.spec.mla.qk_nope_head_dim
+        return torch.cat((x[..., :still], rotation(x[..., still:])), dim=-1)
 
     def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """[num_heads, n, head_dim] over twice [num_kv_heads, m, head_dim] -> [n, q_size]."""
+        """[num_heads, n, head_dim] over twice [num_kv_heads, m, width] -> [n, num_heads * width]."""
         num_heads, n, head_dim = queries.shape
         # The query heads of one key/value head stand together.
         grouped = queries.reshape(len(keys), -1, head_dim)
@@ -63,7 +61,7 @@ class Attention:
         scores = scores.reshape(num_heads, n, -1).masked_fill(~mask, float("-inf"))
         weights = self._softmax(scores).reshape(len(keys), -1, keys.shape[1])
         mixed: Tensor = weights @ values
-        return mixed.reshape(num_heads, n, head_dim).transpose(0, 1).reshape(n, -1)
+        return mixed.reshape(num_heads, n, -1).transpose(0, 1).reshape(n, -1)
 
     def _softmax(self, scores: Tensor) -> Tensor:
         """Over the last axis; a sink takes part in the sum and is dropped."""
@@ -71,10 +69,6 @@ class Attention:
             return scores.softmax(dim=-1)
         sinks = self.sinks[:, None, None].expand(*scores.shape[:2], 1)
         return torch.cat((scores, sinks), dim=-1).softmax(dim=-1)[..., :-1]
-
-    def _heads(self, x: Tensor) -> Tensor:
-        """[n, heads * head_dim] -> [heads, n, head_dim]."""
-        return x.reshape(len(x), -1, self.spec.head_dim).transpose(0, 1)
 
 
 def _mask(positions: Tensor, end: int, window: int | None) -> Tensor:

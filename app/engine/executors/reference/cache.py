@@ -16,7 +16,7 @@ KV_BLOCK_TOKENS = 256  # the cache of a slot grows by so many positions
 
 @dataclass(slots=True)
 class KVSlot:
-    """Rotated keys, and values, of one sequence: [num_layers, num_kv_heads, capacity, head_dim]."""
+    """Rotated keys, and values, of one sequence: [num_layers, num_kv_heads, capacity, width]."""
 
     keys: Tensor
     values: Tensor
@@ -35,12 +35,12 @@ class KVSlot:
             self.values = functional.pad(self.values, (0, 0, 0, wanted - capacity))
 
     def write(self, layer: int, positions: Tensor, keys: Tensor, values: Tensor) -> None:
-        """keys and values [num_kv_heads, n, head_dim] at positions [n]."""
+        """keys and values [num_kv_heads, n, width] at positions [n]."""
         self.keys[layer, :, positions] = keys
         self.values[layer, :, positions] = values
 
     def read(self, layer: int, end: int) -> tuple[Tensor, Tensor]:
-        """Keys and values [num_kv_heads, end, head_dim]."""
+        """Keys and values [num_kv_heads, end, width]."""
         return self.keys[layer, :, :end], self.values[layer, :, :end]
 
 

@@ -28,8 +28,11 @@ class ReferenceExecutor(Executor):
         self._network = load_network(checkpoint, spec)
         layers = range(spec.num_hidden_layers)
         self._ropes = {rope for index in layers if (rope := spec.layer_rope(index)) is not None}
-        shape = (spec.num_hidden_layers, spec.num_key_value_heads, 0, spec.head_dim)
-        self._slots = [KVSlot(torch.empty(shape), torch.empty(shape)) for _ in range(num_slots)]
+        shape = (spec.num_hidden_layers, spec.num_key_value_heads, 0)
+        self._slots = [
+            KVSlot(torch.empty(*shape, spec.head_dim), torch.empty(*shape, spec.value_head_dim))
+            for _ in range(num_slots)
+        ]
 
     @classmethod
     def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:

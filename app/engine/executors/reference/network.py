@@ -14,8 +14,10 @@ from app.checkpoint.reader import Checkpoint
 from app.checkpoint.reference_quant import dequantize
 from app.engine.executors.reference.attention import Attention
 from app.engine.executors.reference.cache import ChunkContext
+from app.engine.executors.reference.heads import LatentHeads, ProjectedHeads
 from app.engine.executors.reference.mlp import MixtureOfExperts, Mlp, create_expert
 from app.engine.executors.reference.modules import Linear, Norm, identity, softcap
+from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import MlpType, ModelSpec, QKNorm
 from app.spec.weights import norm_names
 
@@ -104,21 +106,43 @@ class _Loader:
 
     def _attention(self, index: int) -> Attention:
         spec, prefix = self._spec, f"layers.{index}.self_attn"
-        has_qk_norm = spec.qk_norm is not QKNorm.NONE
+        mla = spec.mla
+        has_gate = spec.attention_output_gate
         return Attention(
             index=index,
             spec=spec,
+            heads=self._heads(prefix) if mla is None else self._latent_heads(prefix, mla),
+            o_proj=self._linear(f"{prefix}.o_proj"),
+            sinks=self._vector(f"{prefix}.sinks") if spec.attention_sinks else None,
+            output_gate=self._linear(f"{prefix}.output_gate") if has_gate else None,
+        )
+
+    def _heads(self, prefix: str) -> ProjectedHeads:
+        has_norm = self._spec.qk_norm is not QKNorm.NONE
+        return ProjectedHeads(
+            spec=self._spec,
             q_proj=self._linear(f"{prefix}.q_proj"),
             k_proj=self._linear(f"{prefix}.k_proj"),
             v_proj=self._linear(f"{prefix}.v_proj"),
-            o_proj=self._linear(f"{prefix}.o_proj"),
-            q_norm=self._rms_norm(f"{prefix}.q_norm") if has_qk_norm else identity,
-            k_norm=self._rms_norm(f"{prefix}.k_norm") if has_qk_norm else identity,
-            sinks=self._vector(f"{prefix}.sinks") if spec.attention_sinks else None,
-            output_gate=self._linear(f"{prefix}.output_gate")
-            if spec.attention_output_gate
-            else None,
+            q_norm=self._rms_norm(f"{prefix}.q_norm") if has_norm else identity,
+            k_norm=self._rms_norm(f"{prefix}.k_norm") if has_norm else identity,
         )
+
+    def _latent_heads(self, prefix: str, mla: MlaSpec) -> LatentHeads:
+        is_low = mla.q_lora_rank is not None
+        return LatentHeads(
+            spec=mla,
+            num_heads=self._spec.num_attention_heads,
+            q_a=self._linear(f"{prefix}.q_a_proj") if is_low else identity,
+            q_a_norm=self._latent_norm(f"{prefix}.q_a_layernorm", mla) if is_low else identity,
+            q_b=self._linear(f"{prefix}.q_b_proj" if is_low else f"{prefix}.q_proj"),
+            kv_a=self._linear(f"{prefix}.kv_a_proj_with_mqa"),
+            kv_a_norm=self._latent_norm(f"{prefix}.kv_a_layernorm", mla),
+            kv_b=self._linear(f"{prefix}.kv_b_proj"),
+        )
+
+    def _latent_norm(self, name: str, mla: MlaSpec) -> Norm:
+        return Norm(self._vector(name), None, mla.norm_eps)
 
     def _mlp(self, prefix: str) -> Mlp:
         return Mlp(*self._mlp_linears(prefix), self._spec.hidden_act)
