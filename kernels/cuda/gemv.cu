@@ -19,7 +19,8 @@ constexpr int kGroups = kUnitColumns / kGroupColumns, kGroupFragments = kGroupCo
 constexpr int kPadding = 8;  // halfs that keep tokens on different banks
 constexpr bool kIsQuantized = BITS != 16, kIsAffine = kIsQuantized && SCHEME == 2;
 constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
-constexpr int kMinBlocks = (BITS < 8 ? 768 : 512) / kThreads;  // 80 or 128 registers; wider codes have more in flight
+// 80 registers; 128 where wider codes or more values of groups are in flight.
+constexpr int kMinBlocks = (BITS < 8 && SCHEME == 0 ? 768 : 512) / kThreads;
 constexpr u32 kSymmetricZero = 1u << (BITS - 1);
 
 #include "groups.cuh"  // needs kGroups, kGroupColumns, kUnitColumns
