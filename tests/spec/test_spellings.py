@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.core.errors import UnsupportedError
 from app.spec.registry import create_spec
 
 SIZES: dict[str, Any] = {
@@ -77,3 +78,56 @@ def test_a_minimal_configuration_has_transformers_defaults() -> None:
         for field in ("bos_token_id", "eos_token_ids", "dtype"):  # these have no common default
             object.__setattr__(found, field, getattr(wanted, field))
         assert found == wanted, model_type
+
+
+@pytest.mark.parametrize("model_type", FAMILIES)
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"some_new_feature": 7}, "some_new_feature=7"),
+        ({"hidden_act": "relu2"}, "hidden_act 'relu2' is not implemented"),
+        ({"final_logit_softcapping": 30.0}, "final_logit_softcapping=30.0"),
+        ({"rope_parameters": {"rope_type": "mystery", "rope_theta": 1.5}}, "'mystery' is not"),
+        (
+            {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "spin": 2}},
+            "The rope configuration sets spin=2",
+        ),
+        ({"rope_parameters": None}, "neither rope_parameters nor rope_theta"),
+    ],
+    ids=["key", "activation", "softcap", "rope type", "rope key", "no rope"],
+)
+def test_what_a_family_does_not_know_is_refused_by_name(
+    model_type: str, changes: dict[str, Any], fault: str
+) -> None:
+    config = {"architectures": [FAMILIES[model_type][0]], "model_type": model_type, **SIZES}
+    config["rope_parameters"] = {"rope_type": "default", "rope_theta": 1e4}
+    assert create_spec(config).family == model_type
+    with pytest.raises(UnsupportedError, match=fault):
+        create_spec({**config, **changes})
+
+
+@pytest.mark.parametrize(
+    ("model_type", "changes", "fault"),
+    [
+        ("smollm3", {"no_rope_layers": [1, 1, 0]}, "no_rope_layers names 3 layers"),
+        ("smollm3", {"no_rope_layer_interval": 0}, "no_rope_layer_interval must be positive"),
+        ("olmo3", {"layer_types": ["chunked_attention"] * 5}, "'chunked_attention' is not"),
+        ("starcoder2", {"mlp_type": "gated"}, "mlp_type 'gated' is not implemented"),
+        ("glm4", {"partial_rotary_factor": 0.4}, "0.4 of head_dim 128 is no even dimension"),
+        ("ernie4_5", {"partial_rotary_factor": 0.5}, "partial_rotary_factor"),
+        ("exaone4", {"sliding_window_pattern": 0}, "sliding_window_pattern 0 needs layer_types"),
+    ],
+)
+def test_values_that_are_not_computed_are_refused(
+    model_type: str, changes: dict[str, Any], fault: str
+) -> None:
+    config = {"architectures": [FAMILIES[model_type][0]], "model_type": model_type, **SIZES}
+    config["rope_theta"] = 1e4
+    with pytest.raises(UnsupportedError, match=fault):
+        create_spec({**config, **changes})
+
+
+def test_smollm3_reads_as_many_entries_as_it_has_layers() -> None:
+    config = {"architectures": ["SmolLM3ForCausalLM"], "model_type": "smollm3", **SIZES}
+    spec = create_spec({**config, "rope_theta": 1e4, "no_rope_layers": [1, 0, 1, 1, 0, 1, 1]})
+    assert spec.rope_layers == (True, False, True, True, False)

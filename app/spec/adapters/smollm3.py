@@ -17,7 +17,7 @@ def _rope_layers(config: ConfigReader) -> tuple[bool, ...]:
     interval = config.integer("no_rope_layer_interval", 4)
     listed = config.numbers("no_rope_layers")
     if listed:
-        return tuple(entry != 0 for entry in listed)
+        return tuple(entry != 0 for entry in listed[:num_layers])  # it may go on
     if interval < 1:
         raise UnsupportedError(f"no_rope_layer_interval must be positive, not {interval}.")
     return tuple((index + 1) % interval != 0 for index in range(num_layers))
