@@ -16,14 +16,14 @@ Floats = npt.NDArray[np.float32]
 
 
 def pointer(array: npt.NDArray[np.generic] | None) -> int | None:
-    """The address of a C-contiguous array's first element; the caller keeps the array alive.
+    """The address of an aligned, C-contiguous array's first element; the caller keeps it alive.
 
     Raises ValueError for another layout, which the library would read wrongly.
     """
     if array is None:
         return None
-    if not array.flags.c_contiguous:
-        raise ValueError("The kernels need a C-contiguous array.")
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        raise ValueError("The kernels need an aligned, C-contiguous array.")
     return array.ctypes.data
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -161,11 +162,24 @@ def test_wrong_inputs_are_refused(context: Context) -> None:
     x = np.zeros((4, 64), np.float32)
     with pytest.raises(ValueError, match="contiguous"):
         native.apply(np.asfortranarray(np.zeros((4, 64), np.float32)))
+    with pytest.raises(ValueError, match="aligned"):
+        native.apply(np.zeros(4 * 64 * 4 + 1, np.uint8)[1:].view(np.float32).reshape(4, 64))
     with pytest.raises(ValueError, match="float32"):
         native.apply(x[:, :32])
     with pytest.raises(NativeError, match="row"):
         native.row(16)
     native.close()
+
+
+def test_unaligned_weights_are_copied_first(context: Context) -> None:
+    linear = random_linear(QuantScheme(4, 32, Scheme.SYM, ScaleDtype.FP16), (16, 64))
+    assert linear.scales is not None
+    shifted = np.zeros(linear.scales.nbytes + 1, np.uint8)[1:].view(np.float16)
+    shifted[:] = linear.scales.reshape(-1)
+    moved = replace(linear, scales=shifted.reshape(linear.scales.shape))
+    assert moved.scales is not None
+    assert not moved.scales.flags.aligned
+    check_products(context, moved)
 
 
 def test_source_without_its_scales_is_refused(context: Context) -> None:
