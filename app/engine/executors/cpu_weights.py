@@ -33,9 +33,11 @@ class PlannedLinear:
     """A `LinearSource` and the arrays it points into, kept alive with it."""
 
     def __init__(self, linear: Linear) -> None:
-        arrays = {name: np.require(array, None, "CA") for name, array in linear.arrays().items()}
+        arrays = {
+            name: np.require(array, None, ["C", "A"]) for name, array in linear.arrays().items()
+        }
         if linear.bias is not None:
-            arrays["bias"] = np.require(linear.bias, np.float32, "CA")
+            arrays["bias"] = np.require(linear.bias, np.float32, ["C", "A"])
         self._arrays = arrays
         out_features, in_features = linear.shape
         self.source = LinearSource(out_features=out_features, in_features=in_features)
