@@ -33,6 +33,8 @@ _FAMILIES = (
     "qwen2_moe",
     "qwen3_moe",
     "gpt_oss",
+    "deepseek_v2",
+    "deepseek_v3",
     "phi3",
     "gemma",
     "gemma2",

@@ -1,6 +1,7 @@
 """All cases; a new family adds one to its file, or a file to this list."""
 
 from tests.families import (
+    deepseek_cases,
     dense_cases,
     gemma_cases,
     internlm_cases,
@@ -14,6 +15,7 @@ CASES = [
     *phi_granite_cases.CASES,
     *gemma_cases.CASES,
     *moe_cases.CASES,
+    *deepseek_cases.CASES,
     *dense_cases.CASES,
     *internlm_cases.CASES,
 ]

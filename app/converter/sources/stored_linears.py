@@ -14,7 +14,7 @@ from app.spec.weight_names import WeightNames
 from app.spec.weights import iter_linears
 
 _QKV = ("q_proj", "k_proj", "v_proj")
-_ROTATED = _QKV[:2]
+_ROTATED = (*_QKV[:2], "q_b_proj", "kv_a_proj_with_mqa")
 
 
 class StoredLinears:
@@ -77,9 +77,13 @@ class StoredLinears:
         _, _, short = canonical.rpartition(".")
         if not self.names.interleaved_rope or short not in _ROTATED:
             return None
-        spec = self.spec
-        num_heads = spec.num_attention_heads if short == "q_proj" else spec.num_key_value_heads
-        return half_split_rows(num_heads, spec.head_dim, spec.rope.dim)
+        spec, mla = self.spec, self.spec.mla
+        if mla is not None and short == "kv_a_proj_with_mqa":
+            num_rows = mla.kv_lora_rank + mla.qk_rope_head_dim
+            return half_split_rows(1, num_rows, spec.rope.dim, mla.kv_lora_rank)
+        num_heads = spec.num_key_value_heads if short == "k_proj" else spec.num_attention_heads
+        still = 0 if mla is None else mla.qk_nope_head_dim
+        return half_split_rows(num_heads, spec.head_dim, spec.rope.dim, still)
 
 
 def _grouped_rows(spec: ModelSpec, canonical: str) -> Rows:

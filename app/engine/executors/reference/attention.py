@@ -52,7 +52,7 @@ class Attention:
         return torch.cat((x[..., :still], rotation(x[..., still:])), dim=-1)
 
     def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """[num_heads, n, head_dim] over twice [num_kv_heads, m, width] -> [n, num_heads * width]."""
+        """[num_heads, n, head_dim] over twice [num_kv_heads, m, width] -> [n, heads * width]."""
         num_heads, n, head_dim = queries.shape
         # The query heads of one key/value head stand together.
         grouped = queries.reshape(len(keys), -1, head_dim)
