@@ -24,9 +24,11 @@ def no_attention_bias(config: ConfigReader) -> AttentionBias:
     return AttentionBias()
 
 
-def attention_bias_flag(config: ConfigReader) -> AttentionBias:
-    """All four projections follow `attention_bias`."""
-    has_bias = config.flag("attention_bias", False)
+def attention_bias_flag(
+    config: ConfigReader, name: str = "attention_bias", *, default: bool = False
+) -> AttentionBias:
+    """All four projections follow one flag."""
+    has_bias = config.flag(name, default)
     return AttentionBias(q=has_bias, k=has_bias, v=has_bias, o=has_bias)
 
 
@@ -202,6 +204,20 @@ def uniform_window(config: ConfigReader, num_layers: int) -> Window:
     """Mistral's rule: one window for every layer, or none."""
     window = config.integer("sliding_window", None)
     return window, (LayerType.FULL if window is None else LayerType.SLIDING,) * num_layers
+
+
+def periodic_window(
+    config: ConfigReader, num_layers: int, period: int, default_window: int = 4096
+) -> Window:
+    """`layer_types`, or a full layer after every `period` - 1 sliding ones."""
+    window = config.integer("sliding_window", default_window)
+    explicit = config.value("layer_types", None)
+    if explicit is not None:
+        return window, read_layer_types(explicit)
+    kinds = (
+        LayerType.SLIDING if (index + 1) % period else LayerType.FULL for index in range(num_layers)
+    )
+    return window, tuple(kinds)
 
 
 def listed_window(config: ConfigReader, num_layers: int) -> Window:

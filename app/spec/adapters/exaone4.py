@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.errors import UnsupportedError
-from app.spec.adapter import ArchitectureAdapter, Window, read_layer_types
+from app.spec.adapter import ArchitectureAdapter, Window, periodic_window
 from app.spec.adapters.olmo2 import POST_NORM_NAMES
 from app.spec.config_reader import ConfigReader
 from app.spec.layer_type import LayerType
@@ -21,18 +21,12 @@ def _window(config: ConfigReader, num_layers: int) -> Window:
     """Without `layer_types`, every `sliding_window_pattern`-th layer is full."""
     window = _sliding_window(config)
     explicit = config.value("layer_types", None)
-    interval = config.value("sliding_window_pattern", 4)
-    if explicit is not None:
-        return window, read_layer_types(explicit)
-    if window is None:
+    period = config.value("sliding_window_pattern", 4)
+    if window is None and explicit is None:
         return None, (LayerType.FULL,) * num_layers
-    if not isinstance(interval, int) or interval < 1:
-        raise UnsupportedError(f"sliding_window_pattern {interval!r} needs layer_types beside it.")
-    kinds = (
-        LayerType.SLIDING if (index + 1) % interval else LayerType.FULL
-        for index in range(num_layers)
-    )
-    return window, tuple(kinds)
+    if explicit is None and (not isinstance(period, int) or period < 1):
+        raise UnsupportedError(f"sliding_window_pattern {period!r} needs layer_types beside it.")
+    return window, periodic_window(config, num_layers, period)[1]
 
 
 def _differences(config: ConfigReader) -> Mapping[str, Any]:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from app.spec.adapter import ArchitectureAdapter, Window, attention_bias_flag, read_layer_types
+from app.spec.adapter import ArchitectureAdapter, attention_bias_flag, periodic_window
 from app.spec.adapters.gemma import read_gemma
 from app.spec.config_reader import ConfigReader
-from app.spec.layer_type import LayerType
 from app.spec.model_spec import NormPlacement
 from app.spec.weight_names import WeightNames
 
@@ -24,17 +23,6 @@ def read_sandwich(config: ConfigReader) -> dict[str, Any]:
         "norm_placement": NormPlacement.SANDWICH,
         "attention_multiplier": config.number("query_pre_attn_scalar", 256.0) ** -0.5,
     }
-
-
-def periodic_window(config: ConfigReader, num_layers: int, period: int) -> Window:
-    """`layer_types`, or a full layer after every `period` - 1 sliding ones."""
-    window, explicit = config.integer("sliding_window", 4096), config.value("layer_types", None)
-    if explicit is not None:
-        return window, read_layer_types(explicit)
-    kinds = (
-        LayerType.SLIDING if (index + 1) % period else LayerType.FULL for index in range(num_layers)
-    )
-    return window, tuple(kinds)
 
 
 def _read_differences(config: ConfigReader) -> dict[str, Any]:

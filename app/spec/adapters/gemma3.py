@@ -3,8 +3,8 @@
 from typing import Any
 
 from app.core.errors import UnsupportedError
-from app.spec.adapter import ArchitectureAdapter, Window, attention_bias_flag
-from app.spec.adapters.gemma2 import SANDWICH_NAMES, periodic_window, read_sandwich
+from app.spec.adapter import ArchitectureAdapter, Window, attention_bias_flag, periodic_window
+from app.spec.adapters.gemma2 import SANDWICH_NAMES, read_sandwich
 from app.spec.config_reader import ConfigReader
 from app.spec.model_spec import QKNorm
 

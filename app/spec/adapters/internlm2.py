@@ -1,8 +1,8 @@
 """InternLM2 and 2.5: Llama under names of its own, with q, k and v stacked by key/value head."""
 
-from app.spec.adapter import ArchitectureAdapter
-from app.spec.config_reader import ConfigReader
-from app.spec.model_spec import AttentionBias
+from functools import partial
+
+from app.spec.adapter import ArchitectureAdapter, attention_bias_flag
 from app.spec.weight_names import WeightNames
 
 _NAMES = WeightNames(
@@ -20,16 +20,11 @@ _NAMES = WeightNames(
 )
 
 
-def _attention_bias(config: ConfigReader) -> AttentionBias:
-    has_bias = config.flag("bias", False)
-    return AttentionBias(q=has_bias, k=has_bias, v=has_bias, o=has_bias)
-
-
 ADAPTER = ArchitectureAdapter(
     family="internlm2",
     architectures=("InternLM2ForCausalLM",),
     model_types=("internlm2", "internlm"),  # the first releases kept the old name
-    read_attention_bias=_attention_bias,
+    read_attention_bias=partial(attention_bias_flag, name="bias"),
     weight_names=_NAMES,
     ignored_keys=("attn_implementation",),  # how to compute attention, not what
 )

@@ -1,26 +1,17 @@
 """StarCoder2: LayerNorm with a bias, an MLP without a gate, and biases everywhere."""
 
-from app.spec.adapter import ArchitectureAdapter, uniform_window
-from app.spec.config_reader import ConfigReader
-from app.spec.model_spec import AttentionBias, MlpType, NormType
+from functools import partial
+
+from app.spec.adapter import ArchitectureAdapter, attention_bias_flag, uniform_window
+from app.spec.model_spec import MlpType, NormType
 from app.spec.weight_names import WeightNames
-
-
-def _use_bias(config: ConfigReader) -> bool:
-    return config.flag("use_bias", True)
-
-
-def _attention_bias(config: ConfigReader) -> AttentionBias:
-    has_bias = _use_bias(config)
-    return AttentionBias(q=has_bias, k=has_bias, v=has_bias, o=has_bias)
-
 
 ADAPTER = ArchitectureAdapter(
     family="starcoder2",
     architectures=("Starcoder2ForCausalLM",),
     model_types=("starcoder2",),
-    read_attention_bias=_attention_bias,
-    read_mlp_bias=_use_bias,
+    read_attention_bias=partial(attention_bias_flag, name="use_bias", default=True),
+    read_mlp_bias=lambda config: config.flag("use_bias", True),
     read_window=uniform_window,
     read_differences=lambda config: {
         "norm_type": NormType.LAYER_NORM,
