@@ -15,7 +15,7 @@ from tests.converter.test_dense_source import hf_tensors, write_folder
 from tests.gguf_factory import TinyModel
 from tests.quantized_folders import Arrays, quantized_linears
 
-_MODEL = TinyModel("llama", hidden=192, heads=3, kv_heads=1, head_dim=64, inner=320)
+MODEL = TinyModel("llama", hidden=192, heads=3, kv_heads=1, head_dim=64, inner=320)
 # Gaussian weights, rounded to the nearest: a wrong nibble, row or scale costs 0.5 and more.
 _ERRORS = {
     "AWQ 4-bit": 0.10,
@@ -32,7 +32,7 @@ _IS_EXACT = {name: not name.startswith(("bits", "FP8")) for name in ENCODERS}
 
 def encode(encoder: FolderEncoder) -> tuple[Arrays, Arrays]:
     """All tensors of the folder, and the float32 weights of its quantized linears by stem."""
-    tensors: Arrays = dict(hf_tensors(_MODEL, ml_dtypes.bfloat16))
+    tensors: Arrays = dict(hf_tensors(MODEL, ml_dtypes.bfloat16))
     marks = ("_proj", "embed_tokens", "lm_head") if encoder.with_vocabulary else ("_proj",)
     names = [name for name in tensors if any(mark in name for mark in marks)]
     weights = {n.removesuffix(".weight"): tensors.pop(n).astype(np.float32) for n in names}
@@ -45,7 +45,7 @@ def encode(encoder: FolderEncoder) -> tuple[Arrays, Arrays]:
 def test_what_is_encoded_is_read_as_the_format(name: str, tmp_path: Path) -> None:
     encoder = ENCODERS[name]
     tensors, weights = encode(encoder)
-    folder = write_folder(tmp_path / "hf", _MODEL, tensors, **encoder.config)
+    folder = write_folder(tmp_path / "hf", MODEL, tensors, **encoder.config)
     linears = quantized_linears(open_source(folder))
     assert linears.keys() == weights.keys()
     for stem, weight in weights.items():

@@ -23,9 +23,9 @@ from tests.converter.test_dense_source import hf_tensors, write_folder
 from tests.gguf_factory import TinyModel
 from tests.quantized_folders import Arrays, check_native, quantized_linears
 
-_MODEL = TinyModel("llama")
+MODEL = TinyModel("llama")
 _UP = "model.layers.0.mlp.up_proj"
-_DECLARED = {"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}
+DECLARED = {"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}
 Edit = Callable[[Arrays], None]
 
 
@@ -77,7 +77,7 @@ def test_nvfp4_is_what_gguf_decodes(tmp_path: Path) -> None:
 
 def nvfp4_tensors() -> Arrays:
     """The tiny model with its layers' linears in Model Optimizer's NVFP4."""
-    tensors: Arrays = dict(hf_tensors(_MODEL, ml_dtypes.bfloat16))
+    tensors: Arrays = dict(hf_tensors(MODEL, ml_dtypes.bfloat16))
     for seed, name in enumerate([name for name in tensors if "_proj" in name]):
         rows, columns = tensors[name].shape
         stem = name.removesuffix("weight")
@@ -90,7 +90,7 @@ def nvfp4_tensors() -> Arrays:
 
 def test_the_second_scale_multiplies(tmp_path: Path) -> None:
     tensors = nvfp4_tensors()
-    folder = write_folder(tmp_path / "fp4", _MODEL, tensors, quantization_config=_DECLARED)
+    folder = write_folder(tmp_path / "fp4", MODEL, tensors, quantization_config=DECLARED)
     source = open_source(folder)
     assert len(source.notes) == 1
     linear = quantized_linears(source)[_UP]
@@ -104,7 +104,7 @@ def test_the_second_scale_multiplies(tmp_path: Path) -> None:
 
 
 def test_conversion_is_lossless(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "fp4", _MODEL, nvfp4_tensors(), quantization_config=_DECLARED)
+    folder = write_folder(tmp_path / "fp4", MODEL, nvfp4_tensors(), quantization_config=DECLARED)
     report = convert(folder, tmp_path / "out")
     assert report.num_exact == 14
 
@@ -135,13 +135,13 @@ def _nan_scale(tensors: Arrays) -> None:
 def test_damaged_tensors(edit: Edit, reason: str, tmp_path: Path) -> None:
     tensors = nvfp4_tensors()
     edit(tensors)
-    folder = write_folder(tmp_path / "fp4", _MODEL, tensors, quantization_config=_DECLARED)
+    folder = write_folder(tmp_path / "fp4", MODEL, tensors, quantization_config=DECLARED)
     with pytest.raises(InvalidSourceError, match=reason):
         convert(folder, tmp_path / "out")
 
 
 def test_fp8_declared_over_fp4_tensors(tmp_path: Path) -> None:
-    declared = _DECLARED | {"quant_algo": "FP8"}
-    folder = write_folder(tmp_path / "fp4", _MODEL, nvfp4_tensors(), quantization_config=declared)
+    declared = DECLARED | {"quant_algo": "FP8"}
+    folder = write_folder(tmp_path / "fp4", MODEL, nvfp4_tensors(), quantization_config=declared)
     with pytest.raises(InvalidSourceError, match=r"mis-shaped .*weight \[64, 48\]"):
         open_source(folder)

@@ -22,7 +22,7 @@ from tests.quantized_folders import Arrays, check_rows, quantized_linears
 Floats = npt.NDArray[np.float32]
 Edit = Callable[[Arrays], None]
 # Neither side of most matrices is a multiple of the block: 96, 48 and 72 against [64, 32].
-_MODEL = TinyModel("llama", hidden=72, heads=3, kv_heads=1, head_dim=32, inner=200)
+MODEL = TinyModel("llama", hidden=72, heads=3, kv_heads=1, head_dim=32, inner=200)
 _BLOCK = (64, 32)
 _UP = "model.layers.0.mlp.up_proj"
 _BLOCK_CONFIG = {"quant_method": "fp8", "weight_block_size": list(_BLOCK)}
@@ -45,8 +45,8 @@ def quantize(weight: Floats, block: tuple[int, int]) -> tuple[npt.NDArray[Any], 
 
 def quantized_tensors(block: tuple[int, int] | None, suffix: str, shape: str) -> Arrays:
     """The tiny model with all its layers' linears in FP8; `shape` of a scale without blocks."""
-    tensors: Arrays = dict(hf_tensors(_MODEL, ml_dtypes.bfloat16))
-    for name, weight in hf_tensors(_MODEL).items():
+    tensors: Arrays = dict(hf_tensors(MODEL, ml_dtypes.bfloat16))
+    for name, weight in hf_tensors(MODEL).items():
         if "_proj" in name:
             size = block or (weight.shape if shape != "row" else (1, weight.shape[1]))
             codes, scales = quantize(weight, size)
@@ -89,7 +89,7 @@ def test_decodes_to_what_transformers_decodes(
     tmp_path: Path,
 ) -> None:
     tensors = quantized_tensors(block, suffix, shape)
-    folder = write_folder(tmp_path / "fp8", _MODEL, tensors, quantization_config=config)
+    folder = write_folder(tmp_path / "fp8", MODEL, tensors, quantization_config=config)
     source = open_source(folder)
     assert source.format == config["quant_method"]
     linears = quantized_linears(source)
@@ -104,7 +104,7 @@ def test_decodes_to_what_transformers_decodes(
 
 def test_becomes_int8_and_says_what_that_costs(tmp_path: Path) -> None:
     tensors = quantized_tensors(_BLOCK, "weight_scale_inv", "block")
-    folder = write_folder(tmp_path / "fp8", _MODEL, tensors, quantization_config=_BLOCK_CONFIG)
+    folder = write_folder(tmp_path / "fp8", MODEL, tensors, quantization_config=_BLOCK_CONFIG)
     report = convert(folder, tmp_path / "out")
     rows = [row for row in report.tensors if row.path == TensorPath.REQUANT]
     assert all(row.rel_err < 0.01 for row in rows)
@@ -115,7 +115,7 @@ def test_scales_that_are_powers_of_two(tmp_path: Path) -> None:
     tensors = quantized_tensors(_BLOCK, "weight_scale_inv", "block")
     for name in [name for name in tensors if name.endswith("_inv")]:
         tensors[name] = tensors[name].astype(ml_dtypes.float8_e8m0fnu)
-    folder = write_folder(tmp_path / "fp8", _MODEL, tensors, quantization_config=_BLOCK_CONFIG)
+    folder = write_folder(tmp_path / "fp8", MODEL, tensors, quantization_config=_BLOCK_CONFIG)
     linear = quantized_linears(open_source(folder))[_UP]
     scales = tensors[f"{_UP}.weight_scale_inv"].astype(np.float32)
     wanted = library_decode(tensors[f"{_UP}.weight"], scales, list(_BLOCK))
@@ -125,7 +125,7 @@ def test_scales_that_are_powers_of_two(tmp_path: Path) -> None:
 def test_blocks_larger_than_the_matrix(tmp_path: Path) -> None:
     tensors = quantized_tensors(None, "weight_scale_inv", "matrix")
     declared = {"quant_method": "fp8", "weight_block_size": [1 << 40, 1 << 40]}
-    folder = write_folder(tmp_path / "fp8", _MODEL, tensors, quantization_config=declared)
+    folder = write_folder(tmp_path / "fp8", MODEL, tensors, quantization_config=declared)
     linear = quantized_linears(open_source(folder))[_UP]
     wanted = library_decode(tensors[f"{_UP}.weight"], tensors[f"{_UP}.weight_scale_inv"], None)
     np.testing.assert_array_equal(linear.load_dense(), wanted)
@@ -136,7 +136,7 @@ def test_scales_of_activations_are_left_out_and_noted(tmp_path: Path) -> None:
     one = np.ones((), np.float32)
     tensors |= {f"{_UP}.input_scale": one, "model.layers.0.self_attn.k_proj.k_scale": one}
     folder = write_folder(
-        tmp_path / "fp8", _MODEL, tensors, quantization_config={"quant_method": "fp8"}
+        tmp_path / "fp8", MODEL, tensors, quantization_config={"quant_method": "fp8"}
     )
     source = open_source(folder)
     assert len(source.notes) == 1
@@ -145,7 +145,7 @@ def test_scales_of_activations_are_left_out_and_noted(tmp_path: Path) -> None:
 
 def test_a_sidecar_of_model_optimizer(tmp_path: Path) -> None:
     tensors = quantized_tensors(None, "weight_scale", "scalar")
-    folder = write_folder(tmp_path / "fp8", _MODEL, tensors)
+    folder = write_folder(tmp_path / "fp8", MODEL, tensors)
     sidecar = '{"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8"}}'
     (folder / "hf_quant_config.json").write_text(sidecar, encoding="utf-8")
     assert open_source(folder).format == "modelopt"
@@ -186,7 +186,7 @@ _E5M2 = np.zeros((200, 72), ml_dtypes.float8_e5m2)
 def test_damaged_tensors(edit: Edit, error: type[AppError], reason: str, tmp_path: Path) -> None:
     tensors = quantized_tensors(_BLOCK, "weight_scale_inv", "block")
     edit(tensors)
-    folder = write_folder(tmp_path / "fp8", _MODEL, tensors, quantization_config=_BLOCK_CONFIG)
+    folder = write_folder(tmp_path / "fp8", MODEL, tensors, quantization_config=_BLOCK_CONFIG)
     with pytest.raises(error, match=reason):
         convert(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -208,14 +208,14 @@ def test_a_label_that_lies(
 ) -> None:
     tensors = quantized_tensors(_BLOCK, "weight_scale_inv", "block")
     declared = _BLOCK_CONFIG | config
-    folder = write_folder(tmp_path / "fp8", _MODEL, tensors, quantization_config=declared)
+    folder = write_folder(tmp_path / "fp8", MODEL, tensors, quantization_config=declared)
     with pytest.raises(error, match=reason):
         open_source(folder)
 
 
 def test_a_declaration_over_dense_tensors(tmp_path: Path) -> None:
     folder = write_folder(
-        tmp_path / "fp8", _MODEL, hf_tensors(_MODEL), quantization_config=_BLOCK_CONFIG
+        tmp_path / "fp8", MODEL, hf_tensors(MODEL), quantization_config=_BLOCK_CONFIG
     )
     with pytest.raises(InvalidSourceError, match="says fp8, but the tensors are all dense"):
         open_source(folder)
@@ -224,7 +224,7 @@ def test_a_declaration_over_dense_tensors(tmp_path: Path) -> None:
 def test_other_fp8_dtypes_are_refused_by_name(tmp_path: Path) -> None:
     """float8_e4m3fnuz (AMD) has the same codes for other numbers."""
     tensors = quantized_tensors(_BLOCK, "weight_scale_inv", "block")
-    folder = write_folder(tmp_path / "fp8", _MODEL, tensors, quantization_config=_BLOCK_CONFIG)
+    folder = write_folder(tmp_path / "fp8", MODEL, tensors, quantization_config=_BLOCK_CONFIG)
     path = folder / "model.safetensors"
     content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")

@@ -144,11 +144,10 @@ def _mutations() -> dict[str, Callable[[GptqFolder], None]]:
 
 
 MUTATIONS = _mutations()
-# What still decodes to the truth: without a g_idx that is not needed, under a label that
-# symmetric data overrules.
+# What still decodes to the truth: under a label that symmetric data overrules.
 RIGHT = {
-    "sym": {"g_idx missing", "sym flipped", "v2 label"},
-    "asym": {"g_idx missing"},
+    "sym": {"sym flipped", "v2 label"},
+    "asym": set[str](),
 }
 
 

@@ -23,15 +23,19 @@ from app.converter.sources.detect import open_source
 from app.converter.sources.linear_formats import FOLDER_FORMATS
 from app.core.errors import InvalidSourceError, UnsupportedError
 from app.engine.executors.base import LogitsWanted, SequenceChunk
+from benchmarks.folder_encoders import ENCODERS
 from tests.converter.gptq_encoder import random_case
 from tests.converter.gptq_folder import create_folder
 from tests.converter.test_autoround import autoround_folder
 from tests.converter.test_dense_source import hf_config, hf_tensors, write_folder
+from tests.converter.test_fp8 import library_decode
+from tests.converter.test_fused_folders import FUSED, ROWS, phi3_tensors
+from tests.converter.test_fused_folders import write as write_phi3
 from tests.converter.test_gptq import check_exact
 from tests.converter.test_llama_cpp import decoded_by_gguf
 from tests.engine.test_reference_executor import create_reference
 from tests.gguf_factory import Floats, TinyModel, gguf_name, to_gguf_tensors, write_gguf
-from tests.quantized_folders import FIXTURES
+from tests.quantized_folders import FIXTURES, check_rows
 from tests.spec.test_gguf_config import llama3_divisors
 
 # vllm#7268, mlxcel#1355, llama.cpp#8676 ---------------------------------------------------------
@@ -160,6 +164,30 @@ def test_a_quantized_head_beside_the_flag_that_ties_it_is_refused(tmp_path: Path
     folder.tensors |= {f"lm_head.{name}": array for name, array in head.arrays().items()}
     with pytest.raises(InvalidSourceError, match=r"unexpected lm_head\.g_idx"):
         open_source(folder.write(tmp_path / "hf"))
+
+
+# sglang#35703 ------------------------------------------------------------------------------------
+
+
+def test_fused_fp8_is_dequantized_before_it_is_split(tmp_path: Path) -> None:
+    """Queries, keys and values end inside blocks of 128 rows, whose scales they share."""
+    encoder = ENCODERS["FP8, blocks of 128 x 128"]
+    tensors, wanted = phi3_tensors(), {}
+    for index, (name, shape) in enumerate(FUSED.items()):
+        weight = np.random.default_rng(index).standard_normal(shape).astype(np.float32)
+        weight *= np.linspace(0.1, 3, shape[0], dtype=np.float32)[:, None]
+        arrays = encoder.encode(weight)
+        wanted[name] = library_decode(arrays["weight"], arrays["weight_scale_inv"], [128, 128])
+        for layer in range(2):
+            stem = f"model.layers.{layer}.{name}"
+            tensors |= {f"{stem}.{suffix}": array for suffix, array in arrays.items()}
+    folder = write_phi3(tmp_path / "hf", tensors, **encoder.config)
+    linears = {n.name: n for part in open_source(folder).parts() for n in part.linears}
+    for short, (name, rows) in ROWS.items():
+        for layer in range(2):
+            linear = linears[f"layers.{layer}.{short}"]
+            np.testing.assert_array_equal(linear.load_dense(), wanted[name][rows], short)
+            check_rows(linear)
 
 
 # hipfire#634, llama.cpp#1691, llama.cpp#1787, ds4#621 -------------------------------------------

@@ -42,6 +42,8 @@ class GptqFormat(LinearFormat):
     def __init__(self, folder: Folder, settings: GptqSettings) -> None:
         self._folder, self._settings = folder, settings
         self._num_mislabelled = 0
+        # Writers store one for each linear or for none: where it alone is missing, it got lost.
+        self._has_orders = any(name.endswith(".g_idx") for name in folder.tensors)
 
     def is_stored(self, stem: str, tensors: TensorClaims[StoredArray]) -> bool:
         return f"{stem}.qweight" in tensors
@@ -90,8 +92,10 @@ class GptqFormat(LinearFormat):
         found = {name: tensors.take(f"{place.stem}.{name}", shapes[name]) for name in shapes}
         qweight, qzeros, scales = found["qweight"], found["qzeros"], found["scales"]
         name = f"{place.stem}.g_idx"
-        g_idx = tensors.take(name, place.shape[1:]) if name in tensors else None
+        g_idx = tensors.take(name, place.shape[1:]) if self._has_orders else None
         if qweight is None or qzeros is None or scales is None:
+            return None
+        if self._has_orders and g_idx is None:
             return None
         _check_dtypes((qweight, qzeros), scales)
         fields = read_zero_fields(qzeros, settings, place.shape)
