@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from app.core.errors import ContextLengthError, UsageError
 from app.core.events import (
     FinishReason,
@@ -21,7 +18,6 @@ from app.engine.sequence import Sequence
 from app.engine.stop_strings import StopStringMatcher
 from app.engine.tokenizer import Tokenizer
 
-Logits = npt.NDArray[np.float32]
 RequestEvent = PrefillProgressed | TokensGenerated | RequestFinished
 
 
@@ -65,9 +61,10 @@ class Engine:
     def step(self) -> list[RequestEvent]:
         """Runs one piece of a prompt, or one token of each running reply."""
         batch = self._scheduler.schedule()
-        logits = self._executor.step([scheduled.chunk for scheduled in batch])
-        pairs = zip(batch, logits, strict=True)
-        return [event for scheduled, rows in pairs for event in self._advance(scheduled, rows)]
+        chunks = [scheduled.chunk for scheduled in batch]
+        token_ids = self._executor.sample(chunks, [scheduled.sampler for scheduled in batch])
+        pairs = zip(batch, token_ids, strict=True)
+        return [event for scheduled, token in pairs for event in self._advance(scheduled, token)]
 
     def close(self) -> None:
         """Gives the executor's memory back."""
@@ -110,15 +107,14 @@ class Engine:
             )
         return room
 
-    def _advance(self, scheduled: ScheduledChunk, logits: Logits) -> list[RequestEvent]:
+    def _advance(self, scheduled: ScheduledChunk, token_id: int | None) -> list[RequestEvent]:
         sequence = scheduled.sequence
         was_prefilling = sequence.is_prefilling
         self._scheduler.commit(scheduled)
         events: list[RequestEvent] = [_prefill_progress(sequence)] if was_prefilling else []
-        return events if sequence.is_prefilling else events + self._append(sequence, logits)
+        return events if token_id is None else events + self._append(sequence, token_id)
 
-    def _append(self, sequence: Sequence, logits: Logits) -> list[RequestEvent]:
-        token_id = sequence.sampler.sample(logits[-1])
+    def _append(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
         text = sequence.append(token_id)
         events: list[RequestEvent] = [TokensGenerated(sequence.request_id, (token_id,), text)]
         if sequence.finish_reason is None:

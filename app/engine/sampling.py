@@ -1,19 +1,33 @@
-"""From a row of logits to the next token id.
+"""From a row of logits to the next token id: the definition that every executor follows.
 
 Order of operations, as in Hugging Face's generate: repetition penalty, presence and frequency
 penalties (vLLM's place for them), temperature, top-k, top-p, min-p, draw. Penalties also act at
 temperature 0.
+
+Probabilities are integers: e^((logit - largest) / temperature) * 2^43 rounded. Their sums are exact
+in any order, so a token falls by the same bits here and in `kernels/cpu/src/sampling.cpp`. The
+exponential is a polynomial of products and sums, each rounded to float64: that of a library may
+differ in the last bit.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
 
 import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import EngineError, UsageError
+from app.engine.philox import random_64
 from app.engine.request import SamplingParams
+
+_WEIGHT_BITS = 43  # a vocabulary of 2^20 tokens sums to less than 2^63
+_LEAST_SCORE = -64.0  # e^-64 * 2^43 rounds to 0
+_LOG2_E = 1.4426950408889634
+# ln 2 in two parts; the first has few enough bits that its product with an exponent is exact.
+_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+_NUM_TERMS = 14  # of the Taylor series of e^r, |r| <= ln(2) / 2; the rest is below 1e-17
 
 # name -> (lowest, highest, whether the lowest itself is allowed)
 _RANGES: dict[str, tuple[float, float, bool]] = {
@@ -43,50 +57,59 @@ def check_sampling(params: SamplingParams) -> None:
 class Sampler:
     """Chooses the tokens of one request; remembers what it chose, for the penalties.
 
-    Draws from its own Philox stream: with a seed, the choice depends on nothing but the logits.
+    Token number n is drawn with the n-th number of the seed's Philox stream: with a seed, the
+    choice depends on nothing but the logits. An executor that draws itself reads the attributes
+    and tells the result to `record`.
     """
 
     def __init__(self, params: SamplingParams, prompt_ids: npt.ArrayLike, vocab_size: int) -> None:
         check_sampling(params)
-        self._params = params
-        # Python's and OpenAI's seeds may be negative, Philox's may not.
-        seed = None if params.seed is None else params.seed % 2**64
-        self._random = np.random.Generator(np.random.Philox(seed))
-        self._is_seen = np.zeros(vocab_size, dtype=np.bool_)  # in the prompt or the output
-        self._is_seen[np.asarray(prompt_ids, dtype=np.int64)] = True
-        self._num_output = np.zeros(vocab_size, dtype=np.int32)
+        self.params = params
+        # Python's and OpenAI's seeds may be negative.
+        self.seed = secrets.randbits(64) if params.seed is None else params.seed % 2**64
+        self.num_sampled = 0
+        self.is_seen = np.zeros(vocab_size, dtype=np.bool_)  # in the prompt or the output
+        self.is_seen[np.asarray(prompt_ids, dtype=np.int64)] = True
+        self.num_output = np.zeros(vocab_size, dtype=np.int32)
 
     def sample(self, logits: npt.NDArray[np.float32]) -> int:
         """The next token id from logits [vocab_size]; ties at temperature 0 go to the lowest id.
 
         Raises EngineError when a logit is not a number or infinite; -inf rules a token out.
         """
-        if not np.isfinite(logits.max()):  # the maximum of anything with a NaN is NaN
+        return self.record(self._choose(logits))
+
+    def record(self, token_id: int) -> int:
+        """The token that was chosen; -1 where none could be, which raises EngineError."""
+        if token_id < 0:
             raise EngineError("The executor computed logits that are not finite.")
-        penalized = self.penalize(logits)
-        token_id = (
-            int(penalized.argmax()) if self._params.temperature == 0 else self._draw(penalized)
-        )
-        self._is_seen[token_id] = True
-        self._num_output[token_id] += 1
+        self.num_sampled += 1
+        self.is_seen[token_id] = True
+        self.num_output[token_id] += 1
         return token_id
 
-    def _draw(self, logits: npt.NDArray[np.float32]) -> int:
-        ids, probs = candidates(logits, self._params)
-        cumulative = np.cumsum(probs)
-        # `random` is below 1, but rounding may bring the product up to the sum.
-        chosen = np.searchsorted(cumulative, self._random.random() * cumulative[-1], side="right")
-        return int(ids[min(int(chosen), len(ids) - 1)])
+    def _choose(self, logits: npt.NDArray[np.float32]) -> int:
+        if not np.isfinite(logits.max()):  # the maximum of anything with a NaN is NaN
+            return -1
+        penalized = self.penalize(logits)
+        if self.params.temperature == 0:
+            return int(penalized.argmax())
+        return self._draw(*candidates(penalized, self.params))
+
+    def _draw(self, ids: npt.NDArray[np.int64], weights: npt.NDArray[np.uint64]) -> int:
+        cumulative = np.cumsum(weights)
+        drawn = random_64(self.seed, self.num_sampled) * int(cumulative[-1]) >> 64
+        return int(ids[np.searchsorted(cumulative, np.uint64(drawn), side="right")])
 
     def penalize(self, logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Applies Hugging Face's penalty over prompt and output, and OpenAI's over the output."""
-        params = self._params
+        params = self.params
         if params.repetition_penalty != 1.0:
             factor = np.float32(params.repetition_penalty)
             scaled = np.where(logits > 0, logits / factor, logits * factor)
-            logits = np.where(self._is_seen, scaled, logits).astype(np.float32)
+            logits = np.where(self.is_seen, scaled, logits).astype(np.float32)
         if params.presence_penalty or params.frequency_penalty:
-            counts = self._num_output
+            counts = self.num_output
             penalty = params.frequency_penalty * counts + params.presence_penalty * (counts > 0)
             logits = logits - penalty.astype(np.float32)
         return logits
@@ -94,41 +117,47 @@ class Sampler:
 
 def candidates(
     logits: npt.NDArray[np.float32], params: SamplingParams
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Token ids that survive top-k, top-p and min-p, and their probabilities (sum 1).
-
-    For temperatures above 0.
-    """
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Token ids, ascending, that survive top-k, top-p and min-p, and their weights; that of the
+    likeliest is 2^43. For temperatures above 0."""
+    ids = _top_k(logits, params.top_k)
     # The maximum goes first, so that a tiny temperature cannot overflow.
-    scores = (logits.astype(np.float64) - float(logits.max())) / params.temperature
-    ids = _top_k(scores, params.top_k)
-    probs = _normalize(np.exp(scores[ids]))
+    scores = (logits[ids].astype(np.float64) - float(logits.max())) / params.temperature
+    weights = _weights(scores)
+    is_kept = weights > 0
     if params.top_p < 1.0:
-        is_kept = _top_p(probs, params.top_p)
-        ids, probs = ids[is_kept], _normalize(probs[is_kept])
+        is_kept &= _is_in_top_p(logits[ids], weights, params.top_p)
     if params.min_p > 0.0:
-        is_likely = probs >= params.min_p * probs.max()
-        ids, probs = ids[is_likely], _normalize(probs[is_likely])
-    return ids, probs
+        is_kept &= weights >= math.ceil(params.min_p * 2**_WEIGHT_BITS)
+    return ids[is_kept], weights[is_kept]
 
 
-def _top_k(scores: npt.NDArray[np.float64], top_k: int) -> npt.NDArray[np.int64]:
+def _weights(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
+    """e^score * 2^43, rounded; scores are at most 0."""
+    x = np.maximum(scores, _LEAST_SCORE)
+    exponents = np.rint(x * _LOG2_E)
+    r = (x - exponents * _LN2_HIGH) - exponents * _LN2_LOW
+    power = np.full_like(r, 1.0 / math.factorial(_NUM_TERMS - 1))
+    for n in reversed(range(_NUM_TERMS - 1)):
+        power = power * r + 1.0 / math.factorial(n)
+    return np.rint(np.ldexp(power, exponents.astype(np.int64) + _WEIGHT_BITS)).astype(np.uint64)
+
+
+def _top_k(logits: npt.NDArray[np.float32], top_k: int) -> npt.NDArray[np.int64]:
     """Ids of the `top_k` best; those that tie with the last stay too, as in Hugging Face's."""
-    if not 0 < top_k < len(scores):
-        return np.arange(len(scores))
-    threshold = np.partition(scores, -top_k)[-top_k]
-    return np.flatnonzero(scores >= threshold)
+    if not 0 < top_k < len(logits):
+        return np.arange(len(logits))
+    threshold = np.partition(logits, -top_k)[-top_k]
+    return np.flatnonzero(logits >= threshold)
 
 
-def _top_p(probs: npt.NDArray[np.float64], top_p: float) -> npt.NDArray[np.int64]:
-    """Places of the smallest set of likeliest tokens whose probabilities reach `top_p`."""
-    # A token with p < (1 - top_p) / n cannot be in it: it and all less likely ones together weigh
-    # less than 1 - top_p. Without them the sort is of hundreds of tokens, not of the vocabulary.
-    places = np.flatnonzero(probs >= min((1.0 - top_p) / len(probs), probs.max()))
-    places = places[np.argsort(-probs[places], kind="stable")]
-    before = np.cumsum(probs[places]) - probs[places]
-    return places[before < top_p]
-
-
-def _normalize(probs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.asarray(probs / probs.sum())
+def _is_in_top_p(
+    logits: npt.NDArray[np.float32], weights: npt.NDArray[np.uint64], top_p: float
+) -> npt.NDArray[np.bool_]:
+    """The smallest set of likeliest tokens, of equals the first, whose weights reach `top_p`."""
+    total = int(weights.sum())
+    order = np.argsort(-logits, kind="stable")
+    before = np.cumsum(weights[order]) - weights[order]
+    is_kept = np.zeros(len(weights), dtype=np.bool_)
+    is_kept[order[before < math.ceil(top_p * float(total))]] = True
+    return is_kept

@@ -9,6 +9,7 @@ import numpy as np
 
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS, LogitsWanted, SequenceChunk
 from app.engine.kv_cache import KVCache
+from app.engine.sampling import Sampler
 from app.engine.sequence import Sequence
 
 
@@ -18,6 +19,11 @@ class ScheduledChunk:
 
     sequence: Sequence
     chunk: SequenceChunk
+
+    @property
+    def sampler(self) -> Sampler | None:
+        """What draws the token behind the chunk; None while more of the prompt follows."""
+        return None if self.chunk.logits is LogitsWanted.NONE else self.sequence.sampler
 
 
 class Scheduler:

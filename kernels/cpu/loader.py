@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from kernels.cpu import build
-from kernels.cpu.structures import Config, Layer, LinearSource, Norm
+from kernels.cpu.structures import Config, Layer, LinearSource, Norm, Sampling
 
 ABI_VERSION = 3
 
@@ -42,6 +42,11 @@ _SIGNATURES = {
     "di_model_forward": (
         c_int32,
         (c_void_p, c_int32, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p),
+    ),
+    "di_sample": (c_int32, (c_void_p, c_int32, POINTER(Sampling))),
+    "di_model_sample": (
+        c_int32,
+        (c_void_p, c_int32, c_void_p, c_void_p, c_void_p, POINTER(POINTER(Sampling)), c_void_p),
     ),
     "di_model_kv_bytes": (c_int64, (c_void_p,)),
     "di_model_workspace_bytes": (c_int64, (c_void_p,)),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
+from ctypes import POINTER
 
 import numpy as np
 import numpy.typing as npt
 
 from kernels.cpu.loader import check_code, check_handle, load
-from kernels.cpu.structures import Config, Layer, LinearSource, Norm
+from kernels.cpu.structures import Config, Layer, LinearSource, Norm, Sampling
 
 Floats = npt.NDArray[np.float32]
 
@@ -159,6 +160,28 @@ class NativeModel:
         )
         return logits
 
+    def sample(
+        self,
+        token_ids: npt.NDArray[np.int32],
+        slots: npt.NDArray[np.int32],
+        positions: npt.NDArray[np.int32],
+        samplings: Sequence[Sampling | None],
+    ) -> npt.NDArray[np.int32]:
+        """As `forward`, but each row with a sampling gives a token id [n]; -1 without, and where
+        logits are not finite."""
+        pointers = [POINTER(Sampling)() if s is None else ctypes.pointer(s) for s in samplings]
+        sampled = np.empty(len(token_ids), np.int32)
+        check_code(
+            self._library.di_model_sample(
+                self._handle,
+                len(token_ids),
+                *(pointer(array) for array in (token_ids, slots, positions)),
+                (POINTER(Sampling) * len(pointers))(*pointers),
+                pointer(sampled),
+            )
+        )
+        return sampled
+
     @property
     def kv_bytes(self) -> int:
         """Bytes of the cache's pages allocated so far."""
@@ -173,3 +196,8 @@ class NativeModel:
         """Frees cache and workspace."""
         self._library.di_model_destroy(self._handle)
         self._handle = 0
+
+
+def sample(logits: Floats, sampling: Sampling) -> int:
+    """The token that `sampling` draws from logits [n], which are overwritten; -1: not finite."""
+    return int(load().di_sample(pointer(logits), len(logits), ctypes.byref(sampling)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import Structure, c_float, c_int32, c_void_p
+from ctypes import Structure, c_double, c_float, c_int32, c_uint64, c_void_p
 
 
 class LinearSource(Structure):
@@ -152,4 +152,22 @@ class Layer(Structure):
         ("experts", c_void_p),
         ("shared_expert", Mlp),
         ("shared_expert_gate", c_void_p),
+    )
+
+
+class Sampling(Structure):
+    """`di_sampling`: how the next token is drawn from logits."""
+
+    _fields_ = (
+        ("temperature", c_double),
+        ("top_p", c_double),
+        ("min_p", c_double),
+        ("presence_penalty", c_double),
+        ("frequency_penalty", c_double),
+        ("repetition_penalty", c_float),
+        ("top_k", c_int32),
+        ("seed", c_uint64),
+        ("step", c_uint64),
+        ("is_seen", c_void_p),
+        ("num_output", c_void_p),
     )

@@ -22,6 +22,14 @@ def random_logits(seed: int = 0, size: int = VOCAB_SIZE) -> npt.NDArray[np.float
     return np.random.default_rng(seed).normal(0, 3, size).astype(np.float32)
 
 
+def probable(
+    logits: npt.NDArray[np.float32], params: SamplingParams
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The candidates and their probabilities."""
+    ids, weights = candidates(logits, params)
+    return ids, weights / weights.sum()
+
+
 def warped_by_transformers(
     logits: npt.NDArray[np.float32], params: SamplingParams
 ) -> npt.NDArray[np.float64]:
@@ -64,7 +72,7 @@ def warped_by_transformers(
 @pytest.mark.parametrize("seed", range(3))
 def test_candidates_are_those_of_transformers(params: SamplingParams, seed: int) -> None:
     logits = random_logits(seed)
-    ids, probs = candidates(logits, params)
+    ids, probs = probable(logits, params)
     got = np.zeros(VOCAB_SIZE)
     got[ids] = probs
     np.testing.assert_allclose(got, warped_by_transformers(logits, params), rtol=1e-9, atol=1e-12)
@@ -73,7 +81,7 @@ def test_candidates_are_those_of_transformers(params: SamplingParams, seed: int)
 def test_ties_at_the_edge_of_top_k_stay_as_in_transformers() -> None:
     logits = np.array([1.0, 3.0, 2.0, 2.0, 0.0], dtype=np.float32)
     params = SamplingParams(temperature=1.0, top_k=2)
-    ids, probs = candidates(logits, params)
+    ids, probs = probable(logits, params)
     assert sorted(ids.tolist()) == [1, 2, 3]
     assert np.flatnonzero(warped_by_transformers(logits, params)).tolist() == [1, 2, 3]
     assert probs.sum() == pytest.approx(1)
@@ -99,7 +107,7 @@ def test_the_likeliest_token_is_always_a_candidate(
 ) -> None:
     logits = np.array(values, dtype=np.float32)
     params = SamplingParams(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
-    ids, probs = candidates(logits, params)
+    ids, probs = probable(logits, params)
     assert logits[ids].max() == logits.max()
     assert len(set(ids.tolist())) == len(ids)
     assert probs.sum() == pytest.approx(1)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from app.checkpoint.reader import Checkpoint
 from app.core.errors import ContextLengthError, EngineError
+from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
 
 # The longest chunk that the engine sends. Small enough that a cancel waits for a fraction of a
@@ -76,6 +77,18 @@ class Executor(ABC):
 
         Raises ContextLengthError when start + n > max_model_len.
         """
+
+    def sample(
+        self, chunks: Sequence[SequenceChunk], samplers: Sequence[Sampler | None]
+    ) -> list[int | None]:
+        """Runs the chunks; returns the token drawn behind each, None where there is no sampler.
+
+        The samplers remember what was drawn. A chunk with a sampler asks for its last logits.
+        Raises as `step`, and EngineError for logits that are not finite.
+        """
+        logits = self.step(chunks)
+        pairs = zip(samplers, logits, strict=True)
+        return [None if sampler is None else sampler.sample(rows[-1]) for sampler, rows in pairs]
 
     def check_chunks(self, chunks: Sequence[SequenceChunk]) -> None:
         """Raises what `step` promises, before any cache is touched."""

@@ -8,8 +8,8 @@ sequence first reaches them and kept until `close`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,24 @@ import psutil
 from app.checkpoint.reader import Checkpoint
 from app.core.errors import EngineError, MissingExtraError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
-from app.engine.executors.cpu_plan import RopePlan, check_runnable, native_config
+from app.engine.executors.cpu_plan import (
+    RopePlan,
+    check_runnable,
+    native_config,
+    native_sampling,
+)
 from app.engine.executors.cpu_weights import NativeWeights
 from app.engine.kv_dtype import KVDtype
+from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
 from kernels.cpu.build import BuildError
 from kernels.cpu.loader import NativeError
 from kernels.cpu.native import Context, NativeModel
+from kernels.cpu.structures import Sampling
+
+_Result = TypeVar("_Result")
+_Ints = npt.NDArray[np.int32]
+_Rows = tuple[_Ints, _Ints, _Ints]
 
 
 class CpuExecutor(Executor):
@@ -70,21 +81,40 @@ class CpuExecutor(Executor):
 
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """All chunks in one native call; see `Executor.step`."""
+        wanted = [_wanted_rows(chunk) for chunk in chunks]
+        logits = self._run(chunks, lambda model, rows: model.forward(*rows, np.concatenate(wanted)))
+        ends = np.cumsum([rows.sum() for rows in wanted])
+        return np.split(logits, ends[:-1])
+
+    def sample(
+        self, chunks: Sequence[SequenceChunk], samplers: Sequence[Sampler | None]
+    ) -> list[int | None]:
+        """All chunks and their tokens in one native call; see `Executor.sample`."""
+        samplings: list[Sampling | None] = []
+        for chunk, sampler in zip(chunks, samplers, strict=True):
+            samplings += [None] * (len(chunk.token_ids) - 1)
+            samplings.append(None if sampler is None else native_sampling(sampler))
+        sampled = self._run(chunks, lambda model, rows: model.sample(*rows, samplings))
+        last_rows = np.cumsum([len(chunk.token_ids) for chunk in chunks]) - 1
+        pairs = zip(samplers, sampled[last_rows].tolist(), strict=True)
+        return [
+            None if sampler is None else sampler.record(token_id) for sampler, token_id in pairs
+        ]
+
+    def _run(
+        self, chunks: Sequence[SequenceChunk], call: Callable[[NativeModel, _Rows], _Result]
+    ) -> _Result:
+        """`call` with the model and (token ids, slots, positions) of all tokens."""
         self.check_chunks(chunks)
         if self._model is None:
             raise EngineError("The executor is closed.")
-        wanted = [_wanted_rows(chunk) for chunk in chunks]
+        token_ids = np.concatenate([np.asarray(chunk.token_ids, np.int32) for chunk in chunks])
+        slots = np.concatenate([_slot_rows(chunk) for chunk in chunks])
+        positions = np.concatenate([_position_rows(chunk) for chunk in chunks])
         try:
-            logits = self._model.forward(
-                np.concatenate([np.asarray(chunk.token_ids, np.int32) for chunk in chunks]),
-                np.concatenate([_slot_rows(chunk) for chunk in chunks]),
-                np.concatenate([_position_rows(chunk) for chunk in chunks]),
-                np.concatenate(wanted),
-            )
+            return call(self._model, (token_ids, slots, positions))
         except NativeError as error:
             raise EngineError(f"The cpu executor failed: {error}.") from error
-        ends = np.cumsum([rows.sum() for rows in wanted])
-        return np.split(logits, ends[:-1])
 
     def memory_use(self) -> MemoryUse:
         """Bytes held now, exactly: packed weights, the cache's pages, activations."""

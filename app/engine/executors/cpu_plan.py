@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from app.core.errors import UnsupportedError
 from app.engine.kv_dtype import KVDtype
+from app.engine.sampling import Sampler
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec, NormType, QKNorm
 from app.spec.moe_spec import ExpertAct, GroupScoring, MoeSpec, RouterScoring
 from app.spec.rope import RopeSpec
 from kernels.cpu.native import pointer
-from kernels.cpu.structures import Config, Mla, Moe, Rope
+from kernels.cpu.structures import Config, Mla, Moe, Rope, Sampling
 
 # The numbers of api.h.
 _ACTIVATIONS = {"silu": 0, "gelu": 1, "gelu_pytorch_tanh": 2}
@@ -152,4 +153,22 @@ def _native_moe(moe: MoeSpec) -> Moe:
         clamped_swiglu=moe.expert_act is ExpertAct.CLAMPED_SWIGLU,
         swiglu_limit=moe.swiglu_limit,
         swiglu_alpha=moe.swiglu_alpha,
+    )
+
+
+def native_sampling(sampler: Sampler) -> Sampling:
+    """The `Sampling` of a sampler's next token; it points into the sampler."""
+    params = sampler.params
+    return Sampling(
+        temperature=params.temperature,
+        top_p=params.top_p,
+        min_p=params.min_p,
+        presence_penalty=params.presence_penalty,
+        frequency_penalty=params.frequency_penalty,
+        repetition_penalty=params.repetition_penalty,
+        top_k=params.top_k,
+        seed=sampler.seed,
+        step=sampler.num_sampled,
+        is_seen=pointer(sampler.is_seen),
+        num_output=pointer(sampler.num_output),
     )

@@ -12,6 +12,7 @@
 
 #include "cpu_features.h"
 #include "model.h"
+#include "sampling.h"
 
 struct di_context {
     const di::Core& core;
@@ -151,6 +152,20 @@ int32_t di_model_forward(di_model* model, int32_t rows, const int32_t* token_ids
     return guarded(
         [&] {
             model->model.forward(rows, token_ids, slots, positions, wanted, logits);
+            return 0;
+        },
+        1);
+}
+
+int32_t di_sample(float* logits, int32_t vocab_size, const di_sampling* sampling) {
+    return guarded([&] { return di::TokenSampler().sample(logits, vocab_size, *sampling); }, -1);
+}
+
+int32_t di_model_sample(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,
+                        const int32_t* positions, const di_sampling* const* samplings, int32_t* sampled) {
+    return guarded(
+        [&] {
+            model->model.sample(rows, token_ids, slots, positions, samplings, sampled);
             return 0;
         },
         1);

@@ -121,6 +121,18 @@ typedef struct di_layer {
     di_linear* shared_expert_gate;   /* [1, hidden_size]: sigmoid(gate(x)) weighs the shared expert; or null */
 } di_layer;
 
+/* How the next token of a sequence is drawn from its logits (app/engine/sampling.py). */
+typedef struct di_sampling {
+    double temperature;         /* 0: the likeliest token, after penalties */
+    double top_p, min_p;        /* off: 1 and 0 */
+    double presence_penalty, frequency_penalty;
+    float repetition_penalty;   /* off: 1 */
+    int32_t top_k;              /* off: 0 */
+    uint64_t seed, step;        /* key and counter of the random number */
+    const uint8_t* is_seen;     /* [vocab_size], 1: in the prompt or the output */
+    const int32_t* num_output;  /* [vocab_size], how often in the output */
+} di_sampling;
+
 DI_API int32_t di_abi_version(void);
 DI_API const char* di_last_error(void);
 /* Comma-separated names of the instruction sets this machine can run, best first. */
@@ -142,6 +154,9 @@ DI_API int32_t di_linear_apply(di_context* context, const di_linear* linear, con
 DI_API int32_t di_linear_row(di_context* context, const di_linear* linear, int32_t row, float* out);
 DI_API void di_linear_destroy(di_linear* linear);
 
+/* The token that `sampling` draws from logits [vocab_size], which are overwritten; -1: they are not finite. */
+DI_API int32_t di_sample(float* logits, int32_t vocab_size, const di_sampling* sampling);
+
 /* Linears and context stay the caller's and must outlive the model; norms are copied. lm_head may be embed_tokens. */
 DI_API di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers,
                                  di_linear* embed_tokens, const di_norm* norm, di_linear* lm_head);
@@ -149,6 +164,10 @@ DI_API di_model* di_model_create(di_context* context, const di_config* config, c
    the first is in the cache. Row i gives a line of logits [vocab_size] if wanted[i]; lines follow each other. */
 DI_API int32_t di_model_forward(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,
                                 const int32_t* positions, const uint8_t* wanted, float* logits);
+/* As di_model_forward, but row i gives the token that `samplings[i]` draws from its logits; null: none is wanted.
+   sampled[i] is -1 where the logits are not finite, and without a sampling. */
+DI_API int32_t di_model_sample(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,
+                               const int32_t* positions, const di_sampling* const* samplings, int32_t* sampled);
 DI_API int64_t di_model_kv_bytes(const di_model* model);
 DI_API int64_t di_model_workspace_bytes(const di_model* model);
 DI_API void di_model_destroy(di_model* model);

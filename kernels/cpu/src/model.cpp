@@ -87,7 +87,8 @@ Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const 
 size_t Model::workspace_bytes() const {
     size_t bytes = runner_.num_bytes() + attention_.workspace_bytes() + mlp_.workspace_bytes() + moe_.workspace_bytes();
     for (const Activations* a : {&hidden_, &normed_, &branch_}) bytes += a->num_bytes();
-    return bytes;
+    for (const TokenSampler& sampler : samplers_) bytes += sampler.num_bytes();
+    return bytes + logits_.size() * sizeof(float);
 }
 
 void Model::forward(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
@@ -99,6 +100,26 @@ void Model::forward(int32_t rows, const int32_t* token_ids, const int32_t* slots
         run_layers(batch);
         logits += static_cast<int64_t>(output_logits(batch, wanted + begin, logits)) * config_.vocab_size;
     }
+}
+
+void Model::sample(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
+                   const di_sampling* const* samplings, int32_t* sampled) {
+    std::vector<uint8_t> wanted;
+    std::vector<int32_t> sources;  // of each line of logits, its row
+    for (int32_t r = 0; r < rows; ++r) {
+        wanted.push_back(samplings[r] != nullptr);
+        if (samplings[r]) sources.push_back(r);
+    }
+    const size_t lines = sources.size(), vocab_size = static_cast<size_t>(config_.vocab_size);
+    if (logits_.size() < lines * vocab_size) logits_.resize(lines * vocab_size);
+    if (samplers_.size() < lines) samplers_.resize(lines);
+    forward(rows, token_ids, slots, positions, wanted.data(), logits_.data());
+    std::fill(sampled, sampled + rows, -1);
+    runner_.pool.parallel_for(static_cast<int32_t>(lines), [&](int32_t n) {
+        const size_t line = static_cast<size_t>(n);
+        const int32_t row = sources[line];
+        sampled[row] = samplers_[line].sample(&logits_[line * vocab_size], config_.vocab_size, *samplings[row]);
+    });
 }
 
 void Model::check(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions) const {

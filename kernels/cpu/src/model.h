@@ -10,6 +10,7 @@
 #include "mlp_block.h"
 #include "moe_block.h"
 #include "runner.h"
+#include "sampling.h"
 
 namespace di {
 
@@ -22,6 +23,9 @@ class Model {
 
     void forward(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
                  const uint8_t* wanted, float* logits);
+    // As `forward`, but each row that has a sampling gives a token; see di_model_sample.
+    void sample(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
+                const di_sampling* const* samplings, int32_t* sampled);
     size_t kv_bytes() const { return attention_.kv_bytes(); }
     size_t workspace_bytes() const;
 
@@ -46,6 +50,8 @@ class Model {
     MlpBlock mlp_;
     MoeBlock moe_;
     Activations hidden_, normed_, branch_;
+    std::vector<float> logits_;  // of the rows to sample from
+    std::vector<TokenSampler> samplers_;
 };
 
 }  // namespace di
