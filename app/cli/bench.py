@@ -12,6 +12,7 @@ from app.cli.options import (
     add_activations_option,
     add_command,
     add_device_option,
+    add_kv_dtype_option,
     add_model_argument,
     positive_int,
 )
@@ -36,6 +37,7 @@ class _Result:
     peak_memory_bytes: int
     bandwidth_fraction: float
     precision: str
+    kv_dtype: str
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -47,6 +49,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument("--batch", type=positive_int, default=1, metavar="N")
     add_device_option(parser)
     add_activations_option(parser)
+    add_kv_dtype_option(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -59,6 +62,7 @@ def run(args: argparse.Namespace) -> None:
         max_model_len=length,
         num_slots=args.batch,
         activations=args.activations,
+        kv_dtype=args.kv_dtype,
     )
     with closing(loaded):
         result = _measure(loaded, args)
@@ -84,6 +88,7 @@ def _measure(loaded: LoadedEngine, args: argparse.Namespace) -> _Result:
         peak_memory_bytes=peak,
         bandwidth_fraction=bytes_per_s / measure_read_bandwidth(),
         precision=loaded.model.precision,
+        kv_dtype=loaded.executor.kv_dtype_for(args.kv_dtype),
     )
 
 

@@ -11,6 +11,7 @@ from app.cli.options import (
     add_activations_option,
     add_command,
     add_device_option,
+    add_kv_dtype_option,
     add_model_argument,
     natural_int,
     positive_int,
@@ -43,6 +44,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument("--raw", action="store_true", help="send the prompt without chat template")
     add_device_option(parser)
     add_activations_option(parser)
+    add_kv_dtype_option(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -53,7 +55,9 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError("--raw sends the prompt as it is, so there is no place for --system.")
     model_dir = resolve_model(args.model, args.device)
     with EngineHost() as host:
-        model = host.load_and_wait(model_dir, args.device, activations=args.activations)
+        model = host.load_and_wait(
+            model_dir, args.device, activations=args.activations, kv_dtype=args.kv_dtype
+        )
         print_note(f"{model.name} on {model.device}, {model.precision}: {model.device_note}")
         if args.prompt is None:
             _converse(host, args)

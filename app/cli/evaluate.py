@@ -13,6 +13,7 @@ from app.cli.options import (
     add_activations_option,
     add_command,
     add_device_option,
+    add_kv_dtype_option,
     add_model_argument,
     positive_int,
 )
@@ -41,10 +42,11 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--against",
         metavar="MODEL2",
-        help="the yardstick for KL and agreement; it runs with fp32 activations",
+        help="the yardstick for KL and agreement; it runs with fp32 activations and cache",
     )
     add_device_option(parser)
     add_activations_option(parser)
+    add_kv_dtype_option(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -53,15 +55,22 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError("--ctx must be at least 2: a window's first token is never predicted.")
     text = read_text(args.text)
     with ExitStack() as stack:
-        loaded = _load(stack, args.model, args, args.activations)
-        yardstick = _load(stack, args.against, args, "fp32") if args.against else None
+        loaded = _load(stack, args.model, args, args.activations, args.kv_dtype)
+        yardstick = _load(stack, args.against, args, "fp32", "fp32") if args.against else None
         result = _evaluate(loaded, yardstick, text, args.ctx)
     _print(result, loaded, args)
 
 
-def _load(stack: ExitStack, model: str, args: argparse.Namespace, activations: str) -> LoadedEngine:
-    model_dir = resolve_model(model, args.device)
-    loaded = load_engine(model_dir, args.device, max_model_len=args.ctx, activations=activations)
+def _load(
+    stack: ExitStack, model: str, args: argparse.Namespace, activations: str, kv_dtype: str
+) -> LoadedEngine:
+    loaded = load_engine(
+        resolve_model(model, args.device),
+        args.device,
+        max_model_len=args.ctx,
+        activations=activations,
+        kv_dtype=kv_dtype,
+    )
     return stack.enter_context(closing(loaded))
 
 
@@ -82,6 +91,7 @@ def _print(result: Evaluation, loaded: LoadedEngine, args: argparse.Namespace) -
         "ctx": args.ctx,
         "device": loaded.model.device,
         "precision": loaded.model.precision,
+        "kv_dtype": loaded.executor.kv_dtype_for(args.kv_dtype),
     }
     if args.json:
         print_json(document)

@@ -111,16 +111,20 @@ def _print(finding: _Finding) -> None:
         ]
     )
     print()
-    print_table(("GRID", "WEIGHTS", "KV PER TOKEN", "CONTEXT THAT FITS"), _to_rows(finding.fit))
+    print_table(
+        ("GRID", "WEIGHTS", "KV PER TOKEN", "CONTEXT THAT FITS", "WITH INT8 KV"),
+        _to_rows(finding.fit),
+    )
 
 
-def _to_rows(fit: list[FitRow]) -> list[tuple[str, str, str, str]]:
+def _to_rows(fit: list[FitRow]) -> list[tuple[str, ...]]:
     return [
         (
             row.grid,
             format_bytes(row.weights_bytes),
             format_bytes(row.kv_bytes_per_token),
             f"{row.max_context} tokens",
+            f"{row.max_context_int8_kv} tokens",
         )
         for row in fit
     ]

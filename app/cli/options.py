@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from app.core.device import ACTIVATIONS, DEVICES
+from app.core.device import ACTIVATIONS, DEVICES, KV_DTYPES
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], None]
@@ -50,6 +50,16 @@ def add_activations_option(parser: argparse.ArgumentParser) -> None:
         choices=ACTIVATIONS,
         default=ACTIVATIONS[0],
         help="what a CPU multiplies weights with: int8 is fast, fp32 exact (default: %(default)s)",
+    )
+
+
+def add_kv_dtype_option(parser: argparse.ArgumentParser) -> None:
+    """--kv-dtype."""
+    parser.add_argument(
+        "--kv-dtype",
+        choices=KV_DTYPES,
+        default=KV_DTYPES[0],
+        help="how a CPU caches keys and values: int8 takes half of fp16 (default: %(default)s)",
     )
 
 

@@ -138,10 +138,11 @@ class ChatController(QObject):
         device: str = "auto",
         max_model_len: int | None = None,
         activations: str = "int8",
+        kv_dtype: str = "fp16",
     ) -> None:
         """Loads a native checkpoint in place of the present model, starting the worker if need be;
         answered by `model_loaded` or `failed`."""
-        self._load(LoadModel(model_dir, device, max_model_len, activations))
+        self._load(LoadModel(model_dir, device, max_model_len, activations, kv_dtype))
 
     def unload_model(self) -> None:
         """Gives the model's memory back; no effect without a model."""

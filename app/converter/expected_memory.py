@@ -23,5 +23,5 @@ class ExpectedMemory:
 def expect_memory(spec: ModelSpec, weights_bytes: int) -> ExpectedMemory:
     """For the executor that `auto` chooses on this machine."""
     context = min(_CONTEXT, native_max_model_len(spec))
-    per_token = kv_bytes_per_token(spec, executor_class("auto").kv_element_bytes)
+    per_token = kv_bytes_per_token(spec, executor_class("auto").kv_dtypes[0])
     return ExpectedMemory(weights_bytes + workspace_bytes(spec) + context * per_token, context)

@@ -14,6 +14,8 @@ DEVICES = ("auto", "cuda", "cpu", "reference")
 # What the cpu executor multiplies quantized weights with: int8 with a step per 32 columns, about
 # 1.5 times as fast, or float32.
 ACTIVATIONS = ("int8", "fp32")
+# How keys and values are cached: int8 takes half of fp16, with one scale per position and head.
+KV_DTYPES = ("fp16", "int8", "fp32")
 
 
 @dataclass(frozen=True, slots=True)

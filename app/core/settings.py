@@ -10,7 +10,7 @@ from dataclasses import Field, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from app.core.device import ACTIVATIONS, DEVICES
+from app.core.device import ACTIVATIONS, DEVICES, KV_DTYPES
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +44,9 @@ class Settings:
     device: str = _setting("auto", "Where models run.", choices=DEVICES)
     activations: str = _setting(
         "int8", "What a CPU multiplies weights with: int8 is fast, fp32 exact.", choices=ACTIVATIONS
+    )
+    kv_dtype: str = _setting(
+        "fp16", "How the KV cache is stored: int8 takes half of fp16.", choices=KV_DTYPES
     )
     max_model_len: int = _setting(
         0, "Context in tokens; 0 lets the memory plan choose.", least=0, most=1 << 24

@@ -70,13 +70,21 @@ class EngineHost:
         device: str = "auto",
         max_model_len: int | None = None,
         activations: str = "int8",
+        kv_dtype: str = "fp16",
     ) -> Future[LoadedModel]:
         """Loads a native checkpoint in place of the present one, whose requests are cancelled.
 
         The future fails as `app.engine.loader.load_engine` raises.
         """
         future: Future[LoadedModel] = Future()
-        load = partial(load_engine, model_dir, device, max_model_len, activations=activations)
+        load = partial(
+            load_engine,
+            model_dir,
+            device,
+            max_model_len,
+            activations=activations,
+            kv_dtype=kv_dtype,
+        )
         self._send(partial(self._load, future, model_dir, load))
         return future
 
@@ -86,9 +94,10 @@ class EngineHost:
         device: str = "auto",
         max_model_len: int | None = None,
         activations: str = "int8",
+        kv_dtype: str = "fp16",
     ) -> LoadedModel:
         """`load`, waiting for its end; raises what made it fail."""
-        return self.load(model_dir, device, max_model_len, activations).result()
+        return self.load(model_dir, device, max_model_len, activations, kv_dtype).result()
 
     def submit(self, request: Request) -> RequestHandle:
         """Queues a request; whatever is wrong with it comes as RequestFailed."""

@@ -48,10 +48,12 @@ def load_engine(
     max_model_len: int | None = None,
     num_slots: int = 1,
     activations: str = "int8",
+    kv_dtype: str = "fp16",
 ) -> LoadedEngine:
     """Opens, plans, loads. `max_model_len` None: as much of the model's own context as fits.
 
-    `activations` is one of `app.core.device.ACTIVATIONS`; the reference executor's are float32.
+    `activations` is one of `app.core.device.ACTIVATIONS`, `kv_dtype` one of its `KV_DTYPES`; the
+    reference executor's are float32.
     Raises CheckpointError for a damaged folder, UnsupportedError for a model or device that is
     refused, ResourceError when it does not fit, UsageError for a context it cannot have, and
     MissingExtraError for a device whose package is not installed. Nothing stays open then.
@@ -64,9 +66,9 @@ def load_engine(
         _check_tensors(checkpoint, spec)
         tokenizer = Tokenizer.from_dir(model_dir)
         has_chat_template = tokenizer.chat_template is not None
-        plan = _plan(choice.device, checkpoint, spec, max_model_len, num_slots)
+        plan = _plan(choice.device, checkpoint, spec, max_model_len, num_slots, kv_dtype)
         executor = create_executor(
-            choice.device, checkpoint, spec, plan.max_model_len, num_slots, activations
+            choice.device, checkpoint, spec, plan.max_model_len, num_slots, activations, kv_dtype
         )
     except BaseException:
         checkpoint.close()
@@ -106,9 +108,14 @@ def _check_shape(name: str, stored: tuple[int, ...], wanted: tuple[int, ...]) ->
 
 
 def _plan(
-    device: str, checkpoint: Checkpoint, spec: ModelSpec, wanted_len: int | None, num_slots: int
+    device: str,
+    checkpoint: Checkpoint,
+    spec: ModelSpec,
+    wanted_len: int | None,
+    num_slots: int,
+    kv_dtype: str,
 ) -> MemoryPlan:
     executor: type[Executor] = executor_class(device)
     weights_bytes = executor.plan_weights_bytes(checkpoint, spec)
-    costs = ExecutorCosts(weights_bytes, executor.kv_element_bytes)
+    costs = ExecutorCosts(weights_bytes, executor.kv_dtype_for(kv_dtype))
     return plan_memory(spec, costs, available_memory_bytes(), wanted_len, num_slots)

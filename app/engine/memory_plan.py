@@ -12,6 +12,7 @@ from app.checkpoint.schemes import VOCABULARY_BITS, QuantScheme, ScaleDtype, Sch
 from app.core.errors import ResourceError, UsageError
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS
 from app.engine.executors.factory import executor_class
+from app.engine.kv_dtype import kv_head_bytes
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeType
 from app.spec.weights import VOCABULARY_LINEARS, is_router, iter_linears, iter_vectors
@@ -27,10 +28,10 @@ _DENSE_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class ExecutorCosts:
-    """What an executor will hold: its weights, and the size of one element of its KV cache."""
+    """What an executor will hold: its weights, and what its KV cache stores."""
 
     weights_bytes: int
-    kv_element_bytes: int
+    kv_dtype: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,14 @@ class MemoryPlan:
 
 @dataclass(frozen=True, slots=True)
 class FitRow:
-    """One line of the fit table: the context that would fit if the model were stored on `grid`."""
+    """One line of the fit table: the context that would fit if the model were stored on `grid`,
+    with the executor's own KV cache, and with an int8 one if it has that."""
 
     grid: str
     weights_bytes: int
     kv_bytes_per_token: int
     max_context: int
+    max_context_int8_kv: int
 
 
 def available_memory_bytes() -> int:
@@ -59,10 +62,11 @@ def available_memory_bytes() -> int:
     return max(0, psutil.virtual_memory().available - RESERVE_BYTES)
 
 
-def kv_bytes_per_token(spec: ModelSpec, kv_element_bytes: int) -> int:
+def kv_bytes_per_token(spec: ModelSpec, kv_dtype: str) -> int:
     """Keys and values of all layers for one position."""
-    columns = spec.num_key_value_heads * (spec.head_dim + spec.value_head_dim)
-    return spec.num_hidden_layers * columns * kv_element_bytes
+    widths = (spec.head_dim, spec.value_head_dim)
+    num_heads = spec.num_hidden_layers * spec.num_key_value_heads
+    return num_heads * sum(kv_head_bytes(kv_dtype, width) for width in widths)
 
 
 def workspace_bytes(spec: ModelSpec) -> int:
@@ -109,7 +113,7 @@ def plan_memory(
     limit = (
         _check_wanted(spec, wanted_len) if wanted_len is not None else native_max_model_len(spec)
     )
-    per_token = kv_bytes_per_token(spec, costs.kv_element_bytes)
+    per_token = kv_bytes_per_token(spec, costs.kv_dtype)
     workspace = workspace_bytes(spec)
     left = available_bytes - costs.weights_bytes - workspace
     fitting = max(0, left // (per_token * num_slots))
@@ -136,13 +140,22 @@ def fit_table(
     `exact_weights_bytes` is the size on the source's own grid as the conversion plan knows it;
     without it there is no such row. `max_context` is 0 where even the weights do not fit.
     """
-    kv_element_bytes = executor_class(device).kv_element_bytes
+    executor = executor_class(device)
     sizes = {grid: _grid_weights_bytes(spec, bits) for grid, bits in _GRID_BITS.items()}
     if exact_weights_bytes is not None:
         sizes = {"exact": exact_weights_bytes, **sizes}
-    per_token = kv_bytes_per_token(spec, kv_element_bytes)
+    per_token, small = (
+        kv_bytes_per_token(spec, executor.kv_dtype_for(wanted))
+        for wanted in (executor.kv_dtypes[0], "int8")
+    )
     return [
-        FitRow(grid, size, per_token, _max_context(spec, available_bytes - size, per_token))
+        FitRow(
+            grid,
+            size,
+            per_token,
+            _max_context(spec, available_bytes - size, per_token),
+            _max_context(spec, available_bytes - size, small),
+        )
         for grid, size in sizes.items()
     ]
 

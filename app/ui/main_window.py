@@ -93,6 +93,7 @@ class MainWindow(QMainWindow):
             device=values.device,
             max_model_len=max_model_len,
             activations=values.activations,
+            kv_dtype=values.kv_dtype,
         )
 
     def show_message(self, key: str, text: str, tone: BannerTone, detail: str = "") -> None:

@@ -26,6 +26,7 @@ class LoadModel(Command):
     device: str = "auto"
     max_model_len: int | None = None
     activations: str = "int8"
+    kv_dtype: str = "fp16"
 
 
 @dataclass(frozen=True, slots=True)

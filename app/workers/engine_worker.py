@@ -18,7 +18,11 @@ class EngineService:
         match command:
             case LoadModel():
                 self._host.load(
-                    command.model_dir, command.device, command.max_model_len, command.activations
+                    command.model_dir,
+                    command.device,
+                    command.max_model_len,
+                    command.activations,
+                    command.kv_dtype,
                 )
             case UnloadModel():
                 self._host.unload()

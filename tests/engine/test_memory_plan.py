@@ -37,7 +37,7 @@ CONFIG: dict[str, Any] = {
     "bos_token_id": 128000,
     "eos_token_id": 128009,
 }
-COSTS = ExecutorCosts(weights_bytes=4 * GIB, kv_element_bytes=2)
+COSTS = ExecutorCosts(weights_bytes=4 * GIB, kv_dtype="fp16")
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def spec() -> ModelSpec:
 
 
 def test_kv_bytes_of_llama_3_8b(spec: ModelSpec) -> None:
-    assert kv_bytes_per_token(spec, 2) == 131072  # the well-known 128 KiB a token in 16 bits
+    assert kv_bytes_per_token(spec, "fp16") == 131072  # the well-known 128 KiB a token in 16 bits
 
 
 def test_the_models_own_context_is_planned_when_it_fits(spec: ModelSpec) -> None:

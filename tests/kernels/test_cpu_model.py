@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from app.engine.kv_dtype import KVDtype, kv_head_bytes
+from app.engine.kv_dtype import kv_head_bytes
 from kernels.cpu.loader import NativeError, instruction_sets
 from tests.kernels.cpu_decoders import ACTS, VOCAB, Decoder, LatentSizes, Native
 from tests.kernels.experts import Experts
 
 TOLERANCE_FP32_CACHE = 3e-6  # relative L2 of all logits
 # float16 rounds keys and values to 2^-11, int8 to half of 1/127 of the largest.
-TOLERANCES: dict[KVDtype, float] = {"fp16": 1e-3, "int8": 1e-2}
-KV_TYPES: dict[KVDtype, int] = {"fp32": 0, "fp16": 1, "int8": 2}  # as in api.h
+TOLERANCES = {"fp16": 1e-3, "int8": 1e-2}
+KV_TYPES = {"fp32": 0, "fp16": 1, "int8": 2}  # as in api.h
 
 VARIANTS = {
     "plain": Decoder(),
@@ -125,7 +125,7 @@ def test_decode_equals_numpy(instruction_set: str, variant: str) -> None:
 
 @pytest.mark.parametrize("kv_dtype", ["fp16", "int8"])
 @pytest.mark.parametrize("variant", ["plain", "odd_head_dim", "multi_query", "window_over_pages"])
-def test_small_caches_are_close(instruction_set: str, variant: str, kv_dtype: KVDtype) -> None:
+def test_small_caches_are_close(instruction_set: str, variant: str, kv_dtype: str) -> None:
     native = Native(VARIANTS[variant], instruction_set, KV_TYPES[kv_dtype])
     assert error_against(variant, native.run(TOKENS)) < TOLERANCES[kv_dtype]
     native.close()
@@ -134,7 +134,7 @@ def test_small_caches_are_close(instruction_set: str, variant: str, kv_dtype: KV
 @pytest.mark.parametrize("kv_dtype", KV_TYPES)
 @pytest.mark.parametrize("variant", ["plain", "groups_of_three", "window_over_pages"])
 def test_pieces_of_any_length_give_the_same_bits(
-    instruction_set: str, variant: str, kv_dtype: KVDtype
+    instruction_set: str, variant: str, kv_dtype: str
 ) -> None:
     """Queries beside each other, and the cutting into pages, change no rounding."""
     native = Native(VARIANTS[variant], instruction_set, KV_TYPES[kv_dtype])
@@ -146,7 +146,7 @@ def test_pieces_of_any_length_give_the_same_bits(
 
 
 @pytest.mark.parametrize("kv_dtype", KV_TYPES)
-def test_caches_take_the_bytes_that_are_planned(kv_dtype: KVDtype) -> None:
+def test_caches_take_the_bytes_that_are_planned(kv_dtype: str) -> None:
     native = Native(VARIANTS["plain"], "portable", KV_TYPES[kv_dtype])
     native.run(TOKENS[:257])
     assert native.model.kv_bytes == 2 * 256 * 2 * 2 * kv_head_bytes(kv_dtype, 16)  # pages, heads

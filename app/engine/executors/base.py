@@ -56,7 +56,7 @@ class Executor(ABC):
     """Runs one checkpoint. Not thread-safe: the engine thread owns it."""
 
     name: str
-    kv_element_bytes: ClassVar[int] = 4  # of one number in the KV cache, for the memory plan
+    kv_dtypes: ClassVar[tuple[str, ...]] = ("fp32",)  # of `KV_DTYPES`; the first is the default
     activations: str = "fp32"  # what quantized weights are multiplied with
 
     def __init__(
@@ -70,6 +70,11 @@ class Executor(ABC):
     def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:
         """What the weights will take; by default what they take on disk."""
         return checkpoint.total_bytes
+
+    @classmethod
+    def kv_dtype_for(cls, wanted: str) -> str:
+        """The cache that is used when `wanted` of `KV_DTYPES` is asked for."""
+        return wanted if wanted in cls.kv_dtypes else cls.kv_dtypes[0]
 
     @abstractmethod
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:

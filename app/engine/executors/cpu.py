@@ -16,6 +16,7 @@ import numpy.typing as npt
 import psutil
 
 from app.checkpoint.reader import Checkpoint
+from app.core.device import KV_DTYPES
 from app.core.errors import EngineError, MissingExtraError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
 from app.engine.executors.cpu_plan import (
@@ -25,7 +26,6 @@ from app.engine.executors.cpu_plan import (
     native_sampling,
 )
 from app.engine.executors.cpu_weights import NativeWeights
-from app.engine.kv_dtype import KVDtype
 from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
 from kernels.cpu.build import BuildError
@@ -46,7 +46,7 @@ class CpuExecutor(Executor):
     """
 
     name = "cpu"
-    kv_element_bytes: ClassVar[int] = 2
+    kv_dtypes: ClassVar[tuple[str, ...]] = KV_DTYPES
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class CpuExecutor(Executor):
         max_model_len: int,
         num_slots: int = 1,
         num_threads: int | None = None,
-        kv_dtype: KVDtype = "fp16",
+        kv_dtype: str = "fp16",
         activations: str = "fp32",
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots)

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import UnsupportedError
-from app.engine.kv_dtype import KVDtype
 from app.engine.sampling import Sampler
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec, NormType, QKNorm
@@ -20,7 +19,7 @@ from kernels.cpu.structures import Config, Mla, Moe, Rope, Sampling
 
 # The numbers of api.h.
 _ACTIVATIONS = {"silu": 0, "gelu": 1, "gelu_pytorch_tanh": 2}
-_KV_TYPES: dict[KVDtype, int] = {"fp32": 0, "fp16": 1, "int8": 2}
+_KV_TYPES = {"fp32": 0, "fp16": 1, "int8": 2}
 _SCORINGS = {RouterScoring.SOFTMAX: 0, RouterScoring.SOFTMAX_TOPK: 1, RouterScoring.SIGMOID: 2}
 _GROUP_SCORINGS = {GroupScoring.MAX: 0, GroupScoring.TOP2_SUM: 1}
 MAX_HEAD_DIM = 512
@@ -91,7 +90,7 @@ def native_config(
     num_slots: int,
     ropes: RopePlan,
     *,
-    kv_dtype: KVDtype,
+    kv_dtype: str,
     int8_activations: bool,
 ) -> Config:
     """The `Config` of a spec; the caller keeps `ropes` alive until the model is made."""

@@ -29,16 +29,20 @@ def create_executor(
     max_model_len: int,
     num_slots: int = 1,
     activations: str = "int8",
+    kv_dtype: str = "fp16",
 ) -> Executor:
     """The executor of `device` with the checkpoint's weights; raises as `executor_class` does.
 
-    `activations` (`int8` or `fp32`) are those of the cpu executor; the reference has float32.
+    `activations` (`int8` or `fp32`) are those of the cpu executor, as is `kv_dtype`; the reference
+    has float32.
     """
     if choose_device(device).device == "reference":
         return _reference_class()(checkpoint, spec, max_model_len, num_slots)
     from app.engine.executors.cpu import CpuExecutor
 
-    return CpuExecutor(checkpoint, spec, max_model_len, num_slots, activations=activations)
+    return CpuExecutor(
+        checkpoint, spec, max_model_len, num_slots, kv_dtype=kv_dtype, activations=activations
+    )
 
 
 def _reference_class() -> type[Executor]:

@@ -32,7 +32,7 @@ class CudaExecutor(Executor):
     """
 
     name = "cuda"
-    kv_element_bytes: ClassVar[int] = 2
+    kv_dtypes: ClassVar[tuple[str, ...]] = ("fp16", "int8")
 
     def __init__(
         self,
