@@ -135,3 +135,42 @@ def test_available_memory_is_less_than_the_machines() -> None:
     import psutil
 
     assert 0 <= available_memory_bytes() < psutil.virtual_memory().total
+
+
+QWEN3_30B_A3B: dict[str, Any] = {
+    **CONFIG,
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "model_type": "qwen3_moe",
+    "hidden_size": 2048,
+    "intermediate_size": 6144,
+    "moe_intermediate_size": 768,
+    "num_experts": 128,
+    "num_experts_per_tok": 8,
+    "norm_topk_prob": True,
+    "num_hidden_layers": 48,
+    "num_key_value_heads": 4,
+    "head_dim": 128,
+    "vocab_size": 151936,
+    "max_position_embeddings": 40960,
+}
+
+
+def test_the_fit_table_of_a_mixture_of_experts_counts_all_of_them() -> None:
+    """Qwen3-30B-A3B: 30.5 billion weights, of which 128 routers of 2048 stay in float32."""
+    spec = create_spec(QWEN3_30B_A3B)
+    routers, vocabulary, norms = 48 * 128 * 2048, 2 * 151936 * 2048, 48 * (2 * 2048 + 256) + 2048
+    quantized = 30_532_122_624 - routers - norms
+    for row in fit_table(spec, 64 * GIB):
+        bits = {"w4": 4, "w3": 3, "w8": 8}[row.grid]
+        codes = (quantized - vocabulary) * bits // 8 + vocabulary
+        assert row.weights_bytes == codes + quantized // 64 + 4 * (routers + norms)
+        assert row.kv_bytes_per_token == 2 * 48 * 4 * 128 * 2
+
+
+def test_the_workspace_of_experts_grows_with_how_many_run() -> None:
+    few, many = (
+        workspace_bytes(create_spec({**QWEN3_30B_A3B, "num_experts_per_tok": count}))
+        for count in (1, 8)
+    )
+    per_expert = 4 * 128 * 3 * (2048 + 768)  # float32, 128 tokens: inputs, gate and up, outputs
+    assert many - few == 7 * per_expert
