@@ -37,8 +37,9 @@ class GgufArchitecture:
     configuration's; `read_more` gives whatever else there is, and may overrule the class. `names`
     maps canonical names within a layer to GGUF's where they are not the usual ones.
     `neighbour_pairs`: a rotary pair of q and k is two rows that follow each other, not
-    (i, i + dim / 2). `eps` names the norm's eps in the metadata and in the configuration. `note`
-    goes into the report of every such file.
+    (i, i + dim / 2). `is_latent`: heads are of latent attention, whose sizes `read_more` finds, and
+    all of `head_dim` rotates. `eps` names the norm's eps in the metadata and in the configuration.
+    `note` goes into the report of every such file.
     """
 
     class_name: str
@@ -50,6 +51,7 @@ class GgufArchitecture:
     neighbour_pairs: bool = False
     partial_rotary: bool = False
     has_experts: bool = False
+    is_latent: bool = False
     eps: tuple[str, str] = ("attention.layer_norm_rms_epsilon", "rms_norm_eps")
     note: str = ""
 

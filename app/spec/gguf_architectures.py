@@ -17,6 +17,7 @@ from app.spec.gguf_architecture import (
 )
 from app.spec.gguf_dense import DENSE_ARCHITECTURES
 from app.spec.gguf_gemma import GEMMA_ARCHITECTURES
+from app.spec.gguf_latent import LATENT_ARCHITECTURES
 from app.spec.gguf_metadata import GgufMetadata
 from app.spec.gguf_moe import MOE_ARCHITECTURES, read_mixtral
 
@@ -108,4 +109,5 @@ ARCHITECTURES = {
     **GEMMA_ARCHITECTURES,
     **DENSE_ARCHITECTURES,
     **MOE_ARCHITECTURES,
+    **LATENT_ARCHITECTURES,
 }

@@ -101,7 +101,9 @@ def _sizes(reader: GgufMetadata, architecture: GgufArchitecture) -> dict[str, An
         "num_hidden_layers": reader.integer("block_count"),
         "num_attention_heads": num_heads,
         "num_key_value_heads": reader.integer("attention.head_count_kv", num_heads),
-        "head_dim": _head_dim(reader, hidden_size, num_heads),
+        "head_dim": reader.integer("rope.dimension_count")
+        if architecture.is_latent
+        else _head_dim(reader, hidden_size, num_heads),
         "max_position_embeddings": reader.integer("context_length"),
         eps_name: reader.number(eps_key),
         "dtype": "float32",

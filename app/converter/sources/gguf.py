@@ -30,8 +30,9 @@ from app.converter.sources.gguf_names import (
     map_names,
 )
 from app.converter.sources.gguf_shards import GgufModel, StoredTensor, open_gguf_model
+from app.converter.sources.latent_expansion import join_expansion
 from app.converter.sources.parts import group_parts
-from app.converter.sources.taken_rows import half_split_rows
+from app.converter.sources.rotary_order import rotary_order
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.core.errors import UnsupportedError
 from app.spec.gguf_architecture import GgufArchitecture
@@ -65,7 +66,8 @@ class GgufSource(Source):
         tables = _load_rope_tables(model.tensors)
         self.config = config_from_gguf(model.metadata, shapes, tables, file=model.file)
         self.spec = create_spec(self.config)
-        names = map_names(self.spec, architecture, model.tensors, model.file)
+        num_draft_layers = self.config.get("num_nextn_predict_layers", 0)
+        names = map_names(self.spec, architecture, model.tensors, model.file, num_draft_layers)
         self._parts = _create_parts(self.spec, architecture, names)
         linears = [linear for part in self._parts for linear in part.linears]
         self.is_quantized = any(linear.is_quantized for linear in linears)
@@ -112,6 +114,10 @@ def _create_parts(
         _create_linear(name, tensors, _row_order(spec, architecture, name))
         for name, tensors in names.linears.items()
     ]
+    linears += [
+        _create_expansion(name, tensors, spec.num_attention_heads)
+        for name, tensors in names.expansions.items()
+    ]
     vectors = [
         _create_vector(name, stored, spec.norm_offset if name.endswith("norm") else 0.0)
         for name, stored in names.vectors.items()
@@ -120,11 +126,14 @@ def _create_parts(
 
 
 def _row_order(spec: ModelSpec, architecture: GgufArchitecture, name: str) -> Order:
-    heads = {"q_proj": spec.num_attention_heads, "k_proj": spec.num_key_value_heads}
-    num_heads = heads.get(name.rsplit(".", 1)[-1])
-    if num_heads is None or not architecture.neighbour_pairs:
-        return None
-    return half_split_rows(num_heads, spec.head_dim, spec.rope.dim)
+    return rotary_order(spec, name) if architecture.neighbour_pairs else None
+
+
+def _create_expansion(
+    name: str, tensors: tuple[LinearTensors, LinearTensors], num_heads: int
+) -> SourceLinear:
+    keys, values = (_create_linear(name, part, None) for part in tensors)
+    return join_expansion(name, keys, values, num_heads)
 
 
 def _create_linear(name: str, tensors: LinearTensors, order: Order) -> SourceLinear:

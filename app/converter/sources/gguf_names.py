@@ -30,15 +30,24 @@ _LAYER_NAMES = {
     "self_attn.q_norm": "attn_q_norm",
     "self_attn.k_norm": "attn_k_norm",
     "self_attn.sinks": "attn_sinks",
+    "self_attn.q_a_proj": "attn_q_a",
+    "self_attn.q_a_layernorm": "attn_q_a_norm",
+    "self_attn.q_b_proj": "attn_q_b",
+    "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa",
+    "self_attn.kv_a_layernorm": "attn_kv_a_norm",
+    "self_attn.kv_b_proj": "attn_kv_b",
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
     "mlp.router": "ffn_gate_inp",
+    "mlp.router_correction": "exp_probs_b",
     "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
     "mlp.shared_expert.gate_proj": "ffn_gate_shexp",
     "mlp.shared_expert.up_proj": "ffn_up_shexp",
     "mlp.shared_expert.down_proj": "ffn_down_shexp",
 }
+# Vectors whose names do not end with `.weight`.
+_STORED_AS_BIAS = (".bias", "mlp.router_correction")
 # Tensors [num_experts, out, in] that hold one linear of every expert.
 _STACKED_NAMES = {
     "gate_proj": "ffn_gate_exps",
@@ -74,10 +83,11 @@ class LinearTensors:
 
 @dataclass(frozen=True, slots=True)
 class NameMap:
-    """Canonical name -> what it is made of."""
+    """Canonical name -> what it is made of; of `expansions` the keys' part and the values'."""
 
     linears: dict[str, LinearTensors]
     vectors: dict[str, StoredTensor]
+    expansions: dict[str, tuple[LinearTensors, LinearTensors]]
 
 
 def map_names(
@@ -85,20 +95,26 @@ def map_names(
     architecture: GgufArchitecture,
     tensors: Mapping[str, StoredTensor],
     file: str,
+    num_draft_layers: int = 0,
 ) -> NameMap:
-    """Assigns every tensor exactly once; InvalidSourceError lists missing and surplus ones."""
+    """Assigns every tensor exactly once; InvalidSourceError lists missing and surplus ones.
+
+    Layers behind the last, `num_draft_layers` of them, predict further tokens: they are ignored.
+    """
     claims = TensorClaims(tensors)
     claimer = _Claimer(spec, architecture.names, claims)
-    names = NameMap({}, {})
+    names = NameMap({}, {}, {})
     for canonical in claimer.shapes:
-        linear = claimer.claim_linear(canonical)
-        if linear:
+        if claimer.is_apart(canonical):
+            names.expansions.update(claimer.claim_expansion(canonical))
+        elif linear := claimer.claim_linear(canonical):
             names.linears[canonical] = linear
     for canonical, shape in iter_vectors(spec):
         stored = claims.take(claimer.vector_name(canonical), shape)
         if stored:
             names.vectors[canonical] = stored
-    claims.check(ignored=_ignored(spec, tensors), architecture=spec.architecture, file=file)
+    ignored = _ignored(spec, tensors) | _draft_tensors(spec, tensors, num_draft_layers)
+    claims.check(ignored=ignored, architecture=spec.architecture, file=file)
     return names
 
 
@@ -131,7 +147,7 @@ class _Claimer:
 
     def vector_name(self, canonical: str) -> str:
         stem = gguf_stem(canonical.removesuffix(".bias"), self._names)
-        return f"{stem}.bias" if canonical.endswith(".bias") else f"{stem}.weight"
+        return f"{stem}.bias" if canonical.endswith(_STORED_AS_BIAS) else f"{stem}.weight"
 
     def claim_linear(self, canonical: str) -> LinearTensors | None:
         holder, columns = self._find_holder(canonical), self.shapes[canonical][1]
@@ -141,6 +157,29 @@ class _Claimer:
         with_bias = has_bias(self._spec, canonical)
         bias = self._rows(holder, "bias", holder.leading) if with_bias else None
         return LinearTensors(weight, bias, self._claim_scale(holder.stem, weight))
+
+    def is_apart(self, canonical: str) -> bool:
+        """Whether keys and values of latent attention are expanded by tensors of their own."""
+        if not canonical.endswith(".kv_b_proj"):
+            return False
+        stem = gguf_stem(canonical, self._names)
+        return f"{stem}.weight" not in self._claims and f"{_apart(stem)[0]}.weight" in self._claims
+
+    def claim_expansion(self, canonical: str) -> dict[str, tuple[LinearTensors, LinearTensors]]:
+        """By the canonical name; empty when one is missing."""
+        assert self._spec.mla is not None
+        mla, num_heads = self._spec.mla, self._spec.num_attention_heads
+        key_stem, value_stem = _apart(gguf_stem(canonical, self._names))
+        keys = self._claim_heads(key_stem, num_heads, mla.kv_lora_rank, mla.qk_nope_head_dim)
+        values = self._claim_heads(value_stem, num_heads, mla.v_head_dim, mla.kv_lora_rank)
+        return {canonical: (keys, values)} if keys and values else {}
+
+    def _claim_heads(
+        self, stem: str, num_heads: int, num_rows: int, columns: int
+    ) -> LinearTensors | None:
+        holder = _Holder(stem, (num_heads, num_rows), 0, num_heads * num_rows)
+        weight = self._rows(holder, "weight", (num_heads, num_rows, columns))
+        return LinearTensors(weight, None, self._claim_scale(stem, weight)) if weight else None
 
     def _find_holder(self, canonical: str) -> _Holder:
         num_rows, columns = self.shapes[canonical]
@@ -189,6 +228,20 @@ class _Claimer:
         if weight.tensor.info.type.name != "NVFP4" or f"{stem}.scale" not in self._claims:
             return None
         return self._claims.take(f"{stem}.scale", (1,))
+
+
+def _apart(stem: str) -> tuple[str, str]:
+    """`blk.3.attn_kv_b` -> `blk.3.attn_k_b`, `blk.3.attn_v_b`."""
+    layer = stem.rpartition(".")[0]
+    return f"{layer}.attn_k_b", f"{layer}.attn_v_b"
+
+
+def _draft_tensors(
+    spec: ModelSpec, tensors: Mapping[str, StoredTensor], num_draft_layers: int
+) -> set[str]:
+    first = spec.num_hidden_layers
+    prefixes = tuple(f"blk.{index}." for index in range(first, first + num_draft_layers))
+    return {name for name in tensors if name.startswith(prefixes)}
 
 
 def _ignored(spec: ModelSpec, tensors: Mapping[str, StoredTensor]) -> set[str]:

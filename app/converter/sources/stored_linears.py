@@ -8,13 +8,13 @@ import numpy as np
 
 from app.converter.sources.base import SourceLinear
 from app.converter.sources.hf_folder import StoredArray
-from app.converter.sources.taken_rows import Rows, half_split_rows, take_rows
+from app.converter.sources.rotary_order import rotary_order
+from app.converter.sources.taken_rows import Rows, take_rows
 from app.spec.model_spec import ModelSpec
 from app.spec.weight_names import WeightNames
 from app.spec.weights import iter_linears
 
 _QKV = ("q_proj", "k_proj", "v_proj")
-_ROTATED = (*_QKV[:2], "q_b_proj", "kv_a_proj_with_mqa")
 
 
 class StoredLinears:
@@ -44,7 +44,7 @@ class StoredLinears:
     def extract(self, canonical: str, whole: SourceLinear) -> SourceLinear:
         """The canonical linear, of what is stored as its holder."""
         rows = self._rows.get(canonical)
-        order = self._rotary_order(canonical)
+        order = rotary_order(self.spec, canonical) if self.names.interleaved_rope else None
         if rows is None and order is None:
             return whole
         if rows is None:
@@ -71,19 +71,6 @@ class StoredLinears:
     def _add(self, canonical: str, holder: str, stem: str, shape: tuple[int, int]) -> None:
         self.holders[canonical] = holder
         self.stems[holder], self.shapes[holder] = stem, shape
-
-    def _rotary_order(self, canonical: str) -> Rows | None:
-        """Where the family's rotary pairs are neighbours: the order that makes them half-split."""
-        _, _, short = canonical.rpartition(".")
-        if not self.names.interleaved_rope or short not in _ROTATED:
-            return None
-        spec, mla = self.spec, self.spec.mla
-        if mla is not None and short == "kv_a_proj_with_mqa":
-            num_rows = mla.kv_lora_rank + mla.qk_rope_head_dim
-            return half_split_rows(1, num_rows, spec.rope.dim, mla.kv_lora_rank)
-        num_heads = spec.num_key_value_heads if short == "k_proj" else spec.num_attention_heads
-        still = 0 if mla is None else mla.qk_nope_head_dim
-        return half_split_rows(num_heads, spec.head_dim, spec.rope.dim, still)
 
 
 def _grouped_rows(spec: ModelSpec, canonical: str) -> Rows:

@@ -34,18 +34,6 @@ def take_rows(whole: SourceLinear, name: str, rows: Rows) -> SourceLinear:
     )
 
 
-def half_split_rows(num_heads: int, head_dim: int, rotary_dim: int, first: int = 0) -> Rows:
-    """For each row of q or k in half-split order, its place where rotary pairs are neighbours.
-
-    Of each head's `rotary_dim` rows from `first` on, pair i is (2i, 2i + 1) in the source and
-    (i, i + rotary_dim / 2) here; the other rows keep their places.
-    """
-    head = np.arange(head_dim)
-    rotating = slice(first, first + rotary_dim)
-    head[rotating] = head[rotating].reshape(-1, 2).T.reshape(-1)
-    return (np.arange(num_heads)[:, None] * head_dim + head).reshape(-1)
-
-
 def _load_native(whole: SourceLinear, rows: Rows) -> Linear:
     return select_rows(whole.load_native(), rows)
 

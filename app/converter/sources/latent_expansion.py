@@ -1,0 +1,68 @@
+"""kv_b_proj of latent attention, put together of what a GGUF file stores apart and transposed.
+
+llama.cpp folds the keys' half into the queries, and so stores it per head as its transpose:
+`attn_k_b` [num_heads, kv_lora_rank, qk_nope_head_dim], `attn_v_b` [num_heads, v_head_dim,
+kv_lora_rank] (ggml-org/llama.cpp:conversion/deepseek.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from app.checkpoint.schemes import Linear
+from app.converter.sources.base import SourceLinear
+
+Floats = npt.NDArray[np.float32]
+Blocks = Iterator[tuple[slice, Floats]]
+
+
+def join_expansion(
+    name: str, keys: SourceLinear, values: SourceLinear, num_heads: int
+) -> SourceLinear:
+    """The linear `name`: of each head the rows of its keys, then those of its values.
+
+    `keys` is [num_heads * kv_lora_rank, qk_nope_head_dim], `values` [num_heads * v_head_dim,
+    kv_lora_rank]. Blocks of quantized keys run across what become rows: no scheme holds them.
+    """
+    is_quantized = keys.is_quantized or values.is_quantized
+    num_rows = num_heads * keys.shape[1] + values.shape[0]
+    blocks = partial(_iter_heads, keys, values, num_heads)
+    return SourceLinear(
+        name=name,
+        shape=(num_rows, values.shape[1]),
+        source_name=f"{keys.source_name} and {values.source_name}",
+        source_type=_joint_type(keys, values, is_quantized=is_quantized),
+        source_bytes=keys.source_bytes + values.source_bytes,
+        is_quantized=is_quantized,
+        native=None,
+        load_native=_refuse_native,
+        load_dense=lambda: np.concatenate([block for _, block in blocks()]),
+        iter_dense=blocks,
+    )
+
+
+def _iter_heads(keys: SourceLinear, values: SourceLinear, num_heads: int) -> Blocks:
+    """A head at a time; both halves are held whole."""
+    transposed, own = (
+        linear.load_dense().reshape(num_heads, -1, linear.shape[1]) for linear in (keys, values)
+    )
+    size = keys.shape[1] + own.shape[1]
+    for head in range(num_heads):
+        rows = slice(head * size, (head + 1) * size)
+        yield rows, np.concatenate((transposed[head].T, own[head]))
+
+
+def _joint_type(keys: SourceLinear, values: SourceLinear, *, is_quantized: bool) -> str:
+    """Two types of floats are F32, which holds both."""
+    types = {keys.source_type, values.source_type}
+    if len(types) == 1:
+        return types.pop()
+    return f"{keys.source_type} and {values.source_type}" if is_quantized else "F32"
+
+
+def _refuse_native() -> Linear:
+    raise AssertionError("no scheme holds a transposed block")
