@@ -35,7 +35,7 @@ def _read_deepseek2(
         "attention_bias": False,
         "rope_parameters": _rope(reader, config["rope_parameters"]),
         **_latent_sizes(reader, config["head_dim"]),
-        **_experts(reader),
+        **read_routed_experts(reader),
         **_groups(reader, is_v3=is_v3),
     }
 
@@ -70,7 +70,8 @@ def _rope(reader: GgufMetadata, rope: Mapping[str, Any]) -> dict[str, Any]:
     return {**rope, "mscale": mscale, "mscale_all_dim": mscale}
 
 
-def _experts(reader: GgufMetadata) -> dict[str, Any]:
+def read_routed_experts(reader: GgufMetadata) -> dict[str, Any]:
+    """Routed and shared experts, in DeepSeek's words."""
     if not reader.integer("expert_count", 0):
         raise reader.refuse("expert_count", "a model without experts is not supported")
     return {

@@ -1,7 +1,8 @@
 """GGUF architectures with experts: what llama.cpp's converter made of each.
 
-Facts: ggml-org/llama.cpp:conversion/{llama,qwen,gpt_oss}.py, src/models/{llama,qwen2moe,qwen3moe,
-openai-moe}.cpp. How experts are weighted is no metadata but a fact of the architecture.
+Facts: ggml-org/llama.cpp:conversion/{llama,qwen,gpt_oss,glm}.py, src/models/{llama,qwen2moe,
+qwen3moe,openai-moe,glm4-moe}.cpp. How experts are weighted is no metadata but a fact of the
+architecture.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from app.spec.gguf_architecture import GgufArchitecture
+from app.spec.gguf_architecture import ATTENTION_LINEARS, GgufArchitecture, has_biases
+from app.spec.gguf_latent import read_routed_experts
 from app.spec.gguf_metadata import GgufMetadata
 
-_SOFTMAX, _SOFTMAX_OF_CHOSEN = 1, 3  # expert_gating_func
+_SOFTMAX, _SIGMOID, _SOFTMAX_OF_CHOSEN = 1, 2, 3  # expert_gating_func
 
 
 def read_experts(
@@ -79,12 +81,39 @@ def _read_gpt_oss(
     }
 
 
+def _read_glm4_moe(
+    reader: GgufMetadata, config: Mapping[str, Any], tensors: Collection[str]
+) -> Mapping[str, Any]:
+    """The last block predicts a further token; the decoder ends before it."""
+    num_draft_layers = reader.integer("nextn_predict_layers", 0)
+    gating = reader.integer("expert_gating_func", _SIGMOID)
+    if gating != _SIGMOID:
+        raise reader.refuse("expert_gating_func", f"{gating} is not known for this architecture")
+    return {
+        **read_routed_experts(reader),
+        "num_hidden_layers": config["num_hidden_layers"] - num_draft_layers,
+        "num_nextn_predict_layers": num_draft_layers,
+        "n_group": reader.integer("expert_group_count", 1),
+        "topk_group": reader.integer("expert_group_used_count", 1),
+        "attention_bias": has_biases(reader.file, ATTENTION_LINEARS[:3], tensors),
+        "use_qk_norm": "blk.0.attn_q_norm.weight" in tensors,
+    }
+
+
 MOE_ARCHITECTURES = {
     "qwen2moe": GgufArchitecture(
         "Qwen2MoeForCausalLM", "qwen2_moe", read_more=_read_qwen2_moe, has_experts=True
     ),
     "qwen3moe": GgufArchitecture(
         "Qwen3MoeForCausalLM", "qwen3_moe", read_more=_read_qwen3_moe, has_experts=True
+    ),
+    "glm4moe": GgufArchitecture(
+        "Glm4MoeForCausalLM",
+        "glm4_moe",
+        read_more=_read_glm4_moe,
+        names={"post_attention_layernorm": "post_attention_norm"},
+        partial_rotary=True,
+        has_experts=True,
     ),
     "gpt-oss": GgufArchitecture(
         "GptOssForCausalLM",

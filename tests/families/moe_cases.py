@@ -1,4 +1,4 @@
-"""Mixtral, Qwen2-MoE, Qwen3-MoE, gpt-oss."""
+"""Mixtral, Qwen2-MoE, Qwen3-MoE, gpt-oss, GLM-4.5."""
 
 from __future__ import annotations
 
@@ -28,6 +28,15 @@ GPT_OSS = {
         "original_max_position_embeddings": 32,
     },
 }
+GLM4_MOE = {
+    "head_dim": 16,
+    "n_routed_experts": 8,
+    "n_shared_experts": 2,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 32,
+    "first_k_dense_replace": 1,
+    "routed_scaling_factor": 1.5,
+}
 
 
 def _experts(config: Config) -> dict[str, Any]:
@@ -56,6 +65,46 @@ def _gpt_oss(config: Config) -> dict[str, Any]:
         "rope.scaling.type": "yarn",
         "rope.scaling.factor": rope["factor"],
         "rope.scaling.original_context_length": rope["original_max_position_embeddings"],
+    }
+
+
+def _glm4_moe(config: Config) -> dict[str, Any]:
+    return {
+        "rope.dimension_count": config["head_dim"] // 2,
+        "leading_dense_block_count": config["first_k_dense_replace"],
+        "expert_count": config["n_routed_experts"],
+        "expert_used_count": config["num_experts_per_tok"],
+        "expert_shared_count": config["n_shared_experts"],
+        "expert_feed_forward_length": config["moe_intermediate_size"],
+        "expert_weights_scale": config["routed_scaling_factor"],
+        "expert_weights_norm": config["norm_topk_prob"],
+        "expert_gating_func": 2,
+    }
+
+
+def _stack_glm(config: Config, tensors: Tensors) -> Tensors:
+    stacked = _stack_qwen(config, tensors)
+    # As llama.cpp's converter spells it, so that gguf knows it as a bias.
+    return {
+        name.replace("e_score_correction_bias", "e_score_correction.bias"): values
+        for name, values in stacked.items()
+    }
+
+
+def _with_draft_layer(config: Config) -> dict[str, Any]:
+    return _glm4_moe(config) | {
+        "block_count": config["num_hidden_layers"] + 1,
+        "nextn_predict_layers": 1,
+    }
+
+
+def _draft_layer(config: Config) -> Tensors:
+    """What predicts a further token: a block of its own, here the parts that no other has."""
+    hidden, last = config["hidden_size"], config["num_hidden_layers"]
+    return {
+        f"blk.{last}.nextn.eh_proj.weight": np.ones((hidden, 2 * hidden), np.float32),
+        f"blk.{last}.nextn.enorm.weight": np.ones(hidden, np.float32),
+        f"blk.{last}.attn_norm.weight": np.ones(hidden, np.float32),
     }
 
 
@@ -90,6 +139,8 @@ def _split_gpt_oss(config: Config, tensors: Tensors) -> Tensors:
 _MIXTRAL_GGUF = GgufLayout("llama", _mixtral, permuted=True, transform=_stack_mixtral)
 _QWEN2_GGUF = GgufLayout("qwen2moe", _qwen2_moe, transform=_stack_qwen)
 _QWEN3_GGUF = GgufLayout("qwen3moe", _experts, transform=_stack_qwen)
+_GLM_GGUF = GgufLayout("glm4moe", _glm4_moe, transform=_stack_glm)
+_GLM_DRAFT_GGUF = GgufLayout("glm4moe", _with_draft_layer, transform=_stack_glm, extra=_draft_layer)
 _GPT_OSS_GGUF = GgufLayout("gpt-oss", _gpt_oss, transform=_split_gpt_oss)
 
 CASES = [
@@ -126,4 +177,11 @@ CASES = [
         {**QWEN, "mlp_only_layers": [1], "use_sliding_window": True, "sliding_window": 9},
     ),
     FamilyCase("gpt oss", "gpt_oss", GPT_OSS, _GPT_OSS_GGUF),
+    FamilyCase("glm4 moe", "glm4_moe", {**GLM4_MOE, "attention_bias": True}, _GLM_DRAFT_GGUF),
+    FamilyCase(
+        "glm4 moe groups",
+        "glm4_moe",
+        {**GLM4_MOE, "use_qk_norm": True, "n_group": 4, "topk_group": 2},
+    ),
+    FamilyCase("glm4 moe norms", "glm4_moe", {**GLM4_MOE, "use_qk_norm": True}, _GLM_GGUF),
 ]
