@@ -40,7 +40,8 @@ class Engine:
         self.process.start()
 
     def load(self, model_dir: Path) -> None:
-        self.process.send(LoadModel(model_dir, device="cpu", max_model_len=512))
+        # What it answers is known for float32; int8 activations lead this small model elsewhere.
+        self.process.send(LoadModel(model_dir, "cpu", max_model_len=512, activations="fp32"))
         while self.wait_for(EngineStateChanged).state is not EngineState.READY:
             pass
 
