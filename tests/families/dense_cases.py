@@ -65,6 +65,21 @@ def _rope_freqs(config: Config) -> Tensors:
     return {"rope_freqs.weight": np.array(divisors, np.float32)}
 
 
+def _fuse_qkv(config: Config, tensors: Tensors) -> Tensors:
+    """As files of the older glm-4-9b-chat have it: one tensor for q, k and v."""
+    found: Tensors = {}
+    for name, values in tensors.items():
+        stem, _, part = name.partition(".self_attn.")
+        if not part.startswith(("q_proj", "k_proj", "v_proj")):
+            found[name] = values
+        elif part.startswith("q_proj"):
+            suffix = part.removeprefix("q_proj")
+            parts = [tensors[f"{stem}.self_attn.{short}_proj{suffix}"] for short in "qkv"]
+            ours = stem.replace("model.layers", "encoder.layers")
+            found[f"{ours}.self_attention.query_key_value{suffix}"] = np.concatenate(parts)
+    return found
+
+
 SMOLLM3 = GgufLayout("smollm3", permuted=True)
 OLMO2 = GgufLayout("olmo2")
 GLM4 = GgufLayout("glm4", _half_rotary)
@@ -124,6 +139,12 @@ _OLMO_CASES = [
 ]
 _GLM_CASES = [
     FamilyCase("glm", "glm", {"head_dim": 16}, CHATGLM),
+    FamilyCase(
+        "glm fused file",
+        "glm",
+        {"head_dim": 16, "num_attention_heads": 6},
+        GgufLayout("chatglm", _half_rotary, transform=_fuse_qkv),
+    ),
     FamilyCase("glm4", "glm4", {"head_dim": 16}, GLM4),
     FamilyCase("glm4 no biases", "glm4", {"head_dim": 24, "attention_bias": False}, GLM4),
     FamilyCase(
