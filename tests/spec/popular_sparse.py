@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.spec.layer_type import LayerType
+from app.spec.model_spec import QKNorm
 from app.spec.moe_spec import ExpertAct, RouterScoring
 from tests.spec.popular_models import FULL, SLIDING, Supported, named, sizes
 
@@ -164,6 +165,31 @@ DEEPSEEK_V3 = named(
     tie_word_embeddings=False,
     **sizes(7168, 18432, 61, 128, 128, 129280, 163840),
 )
+GLM_4_5_AIR = named(
+    "Glm4MoeForCausalLM",
+    "glm4_moe",
+    attention_bias=True,
+    head_dim=128,
+    hidden_act="silu",
+    first_k_dense_replace=1,
+    moe_intermediate_size=1408,
+    n_group=1,
+    n_routed_experts=128,
+    n_shared_experts=1,
+    num_experts_per_tok=8,
+    norm_topk_prob=True,
+    num_nextn_predict_layers=1,
+    partial_rotary_factor=0.5,
+    routed_scaling_factor=1.0,
+    topk_group=1,
+    rms_norm_eps=1e-5,
+    rope_scaling=None,
+    rope_theta=1000000,
+    use_qk_norm=False,
+    tie_word_embeddings=False,
+    eos_token_id=[151329, 151336, 151338],
+    **sizes(4096, 10944, 46, 96, 8, 151552, 131072),
+)
 
 SPARSE = [
     Supported(
@@ -232,6 +258,18 @@ SPARSE = [
             "moe.score_correction_bias": True,
             "moe.routed_scaling_factor": 2.5,
             "moe.sparse_layers": (*(False,) * 3, *(True,) * 58),
+        },
+    ),
+    Supported(
+        "GLM-4.5-Air",
+        GLM_4_5_AIR,
+        106.85,
+        {
+            "rope.dim": 64,
+            "qk_norm": QKNorm.NONE,
+            "moe.scoring": RouterScoring.SIGMOID,
+            "moe.score_correction_bias": True,
+            "moe.sparse_layers": (False, *(True,) * 45),
         },
     ),
 ]
