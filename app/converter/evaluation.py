@@ -55,7 +55,7 @@ class Evaluator:
 
 
 def _load(stack: ExitStack, path: Path) -> LoadedEngine:
-    return stack.enter_context(closing(load_engine(path, max_model_len=WINDOW)))
+    return stack.enter_context(closing(load_engine(path, max_model_len=WINDOW, activations="fp32")))
 
 
 def _to_row(grid: str, manifest: Manifest, result: Evaluation, memory_bytes: int) -> GridEvaluation:
