@@ -34,7 +34,8 @@ def measure(model_dir: Path, num_threads: int) -> Figures:
         executor = CpuExecutor(
             checkpoint, spec, _NUM_TOKENS, num_threads=num_threads, activations="int8"
         )
-    alone, beside = [], []
+    alone: list[float] = []
+    beside: list[float] = []
     for _ in range(_NUM_ROUNDS):
         for rates, other in ((alone, nullcontext()), (beside, _busy_process())):
             with other:
