@@ -4,12 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.errors import UnsupportedError
-from app.spec.adapter import ArchitectureAdapter, Window, attention_bias_flag, read_layer_types
+from app.spec.adapter import ArchitectureAdapter, Window, read_layer_types
 from app.spec.config_reader import ConfigReader
 from app.spec.layer_type import LayerType
+from app.spec.model_spec import AttentionBias
 from app.spec.moe_config import MOE_IGNORED_KEYS, every_layer, read_num_experts
 from app.spec.moe_spec import ExpertAct, MoeSpec, RouterScoring
 from app.spec.weight_names import WeightNames
+
+
+def _read_attention_bias(config: ConfigReader) -> AttentionBias:
+    has_bias = config.flag("attention_bias", True)
+    return AttentionBias(q=has_bias, k=has_bias, v=has_bias, o=has_bias)
 
 
 def _read_window(config: ConfigReader, num_layers: int) -> Window:
@@ -50,7 +56,7 @@ ADAPTER = ArchitectureAdapter(
     family="gpt_oss",
     architectures=("GptOssForCausalLM",),
     model_types=("gpt_oss",),
-    read_attention_bias=attention_bias_flag,
+    read_attention_bias=_read_attention_bias,
     read_window=_read_window,
     read_differences=_read_differences,
     weight_names=WeightNames(
