@@ -1,4 +1,4 @@
-"""Memory and speed of converting 7B-shaped sources (files with holes), each in a fresh process.
+"""Memory and speed of converting 7B- and 30B-A3B-shaped sources, files with holes, in processes.
 
 `python3 -m benchmarks.conversion_memory [NUM_LAYERS]`; a number other than 4 takes longer, not more
 memory: a layer is gone once it is written.
@@ -15,13 +15,14 @@ from typing import Any
 from gguf.constants import GGMLQuantizationType
 
 from benchmarks.measure import Figures, print_json, run_json
-from benchmarks.sparse_models import write_sparse_folder, write_sparse_gguf
+from benchmarks.sparse_models import QWEN3_30B_A3B, write_sparse_folder, write_sparse_gguf
 
 CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Q4_K GGUF, exact": ("gguf", ()),
     "Q4_K GGUF, w4": ("gguf", ("--grid", "w4")),
     "bf16 folder, w4": ("folder", ("--grid", "w4")),
     "bf16 folder, dense": ("folder", ("--grid", "dense")),
+    "bf16 folder of Qwen3-30B-A3B, one layer, w4": ("experts", ("--grid", "w4")),
 }
 _MAKERS: dict[str, Callable[[Path, int], Path]] = {
     "gguf": lambda folder, layers: write_sparse_gguf(
@@ -29,6 +30,10 @@ _MAKERS: dict[str, Callable[[Path, int], Path]] = {
     ),
     "folder": lambda folder, layers: write_sparse_folder(
         folder / "model", num_hidden_layers=layers
+    ),
+    # 128 experts, 604 million weights: as much as three layers of the 7B shape.
+    "experts": lambda folder, layers: write_sparse_folder(
+        folder / "model", QWEN3_30B_A3B, num_hidden_layers=1
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Sources with the shapes of a 7B model and files full of holes: headers are real, weights are 0.
+"""Sources with the shapes of real models and files full of holes: headers are real, weights are 0.
 
 Every byte is read and decoded as if it were there, so time and memory are those of a real model;
 only the disk is spared.
@@ -7,7 +7,7 @@ only the disk is spared.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import tokenizers
 from gguf.constants import GGMLQuantizationType
 
-from app.spec.registry import create_spec
+from app.spec.registry import create_spec, weight_names
 from app.spec.weights import iter_linears, iter_vectors
 
 # Llama-2-7B's layers with the vocabulary of Qwen2.5: the largest embedding in common use.
@@ -36,6 +36,26 @@ CONFIG: dict[str, Any] = {
     "tie_word_embeddings": False,
     "eos_token_id": 0,
 }
+QWEN3_30B_A3B: dict[str, Any] = {
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "model_type": "qwen3_moe",
+    "hidden_size": 2048,
+    "intermediate_size": 6144,
+    "moe_intermediate_size": 768,
+    "num_experts": 128,
+    "num_experts_per_tok": 8,
+    "norm_topk_prob": True,
+    "num_hidden_layers": 48,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "head_dim": 128,
+    "vocab_size": 151936,
+    "max_position_embeddings": 40960,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 1e6,
+    "tie_word_embeddings": False,
+    "eos_token_id": 0,
+}
 _GGUF_NAMES = {
     "embed_tokens": "token_embd",
     "norm": "output_norm",
@@ -52,9 +72,10 @@ _GGUF_NAMES = {
 }
 
 
-def write_sparse_folder(folder: Path, **changes: Any) -> Path:
-    """A Hugging Face folder in bfloat16; `changes` are to `CONFIG`."""
-    config = CONFIG | changes
+def write_sparse_folder(folder: Path, model: Mapping[str, Any] = CONFIG, **changes: Any) -> Path:
+    """A Hugging Face folder in bfloat16; `changes` are to the configuration `model`."""
+    config = {**model, **changes}
+    names = weight_names(config)
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0}, []))
@@ -62,8 +83,8 @@ def write_sparse_folder(folder: Path, **changes: Any) -> Path:
     entries, end = {}, 0
     for name, shape in iter_tensors(config):
         start, end = end, end + 2 * int(np.prod(shape))
-        key = name if name == "lm_head" else f"model.{name}"
-        entries[f"{key}.weight"] = {
+        key = names.vector(name) if len(shape) == 1 else f"{names.stem(name)}.weight"
+        entries[key] = {
             "dtype": "BF16",
             "shape": list(shape),
             "data_offsets": [start, end],
