@@ -56,8 +56,9 @@ class ArchitectureAdapter:
     family knows `partial_rotary_factor`, `sliding_rope` that sliding layers may have a rope of
     their own. `default_head_dim` None means hidden_size / num_attention_heads;
     `default_rope_theta` None means that the configuration must say it,
-    `default_sliding_rope_theta` None that sliding layers have the others'. `act_key` and `eps_key`
-    are the family's words for `hidden_act` and `rms_norm_eps`. `ignored_rope_keys` stand among the
+    `default_sliding_rope_theta` None that sliding layers have the others'. `act_key`, `eps_key`
+    and `head_dim_key` are the family's words for `hidden_act`, `rms_norm_eps` and `head_dim`, in
+    latent attention for the columns of a head that rotate. `ignored_rope_keys` stand among the
     parameters of the rope but are none. `fixed_values` are keys that published
     configurations repeat, with the one value that is computed.
     """
@@ -74,6 +75,7 @@ class ArchitectureAdapter:
     default_partial_rotary_factor: float = 1.0
     sliding_rope: bool = False
     act_key: str = "hidden_act"
+    head_dim_key: str = "head_dim"
     eps_key: str = "rms_norm_eps"
     default_hidden_act: str = "silu"
     default_rope_theta: float | None = None
@@ -145,7 +147,7 @@ class ArchitectureAdapter:
         return read_rope(config, facts), None
 
     def _head_dim(self, config: ConfigReader, num_heads: int) -> int:
-        explicit = config.integer("head_dim", self.default_head_dim)
+        explicit = config.integer(self.head_dim_key, self.default_head_dim)
         if explicit is not None:
             return int(explicit)
         hidden_size = config.integer("hidden_size")

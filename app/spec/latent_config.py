@@ -67,9 +67,9 @@ def latent_bias(config: ConfigReader) -> AttentionBias:
     return AttentionBias(q=has_bias and is_low, k=has_bias, o=has_bias)
 
 
-def first_dense_layers(config: ConfigReader) -> tuple[bool, ...]:
-    """All layers are sparse but the first `first_k_dense_replace`."""
-    num_dense = config.integer("first_k_dense_replace", 0)
+def first_dense_layers(config: ConfigReader, default: int = 0) -> tuple[bool, ...]:
+    """All layers are sparse but the first `first_k_dense_replace`, `default` where it is absent."""
+    num_dense = config.integer("first_k_dense_replace", default)
     return tuple(index >= num_dense for index in range(config.integer("num_hidden_layers")))
 
 

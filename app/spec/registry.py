@@ -36,6 +36,7 @@ _FAMILIES = (
     "glm4_moe",
     "deepseek_v2",
     "deepseek_v3",
+    "glm4_moe_lite",
     "phi3",
     "gemma",
     "gemma2",

@@ -1,10 +1,13 @@
-"""DeepSeek-V2 and V3."""
+"""DeepSeek-V2 and V3, Kimi-K2, GLM-4.7-Flash."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file, save_file
 
 from tests.family_models import Config, FamilyCase, GgufLayout, Tensors, stack_experts
 
@@ -106,6 +109,39 @@ def _split(config: Config, tensors: Tensors) -> Tensors:
     return found
 
 
+def _flash(config: Config) -> dict[str, Any]:
+    """With the layer that predicts a further token; the first files do not say the sigmoid."""
+    return _latent(config) | {
+        "block_count": config["num_hidden_layers"] + 1,
+        "nextn_predict_layers": 1,
+        "expert_group_count": None,
+        "expert_group_used_count": None,
+    }
+
+
+def _split_flash(config: Config, tensors: Tensors) -> Tensors:
+    last = f"model.layers.{config['num_hidden_layers']}."
+    return _split(config, {name: t for name, t in tensors.items() if not name.startswith(last)})
+
+
+def _draft_layer(config: Config) -> Tensors:
+    hidden, prefix = config["hidden_size"], f"blk.{config['num_hidden_layers']}"
+    ones = np.ones(hidden, np.float32)
+    return {f"{prefix}.attn_norm.weight": ones, f"{prefix}.nextn.enorm.weight": ones}
+
+
+def _add_draft_layer(folder: Path) -> None:
+    """As GLM publishes it, behind the last layer."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    last = f"model.layers.{config['num_hidden_layers']}"
+    tensors = load_file(folder / "model.safetensors")
+    norm = np.ones(config["hidden_size"], np.float32)
+    tensors |= {f"{last}.{name}.weight": norm for name in ("enorm", "input_layernorm")}
+    save_file(tensors, folder / "model.safetensors")
+    config["num_nextn_predict_layers"] = 1
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
 _YARN_KEYS = {
     "rope.scaling.type": "yarn",
     "rope.scaling.factor": YARN["factor"],
@@ -114,7 +150,9 @@ _YARN_KEYS = {
 _V2_GGUF = GgufLayout("deepseek2", _latent, transform=_split)
 _V3_GGUF = GgufLayout("deepseek2", _sigmoid, transform=_split)
 _EARLY_GGUF = GgufLayout("deepseek2", _early, transform=_stack)
+_FLASH_GGUF = GgufLayout("deepseek2", _flash, transform=_split_flash, extra=_draft_layer)
 
+_UNGROUPED = {"n_group": 1, "topk_group": 1}
 _SHARP = {**YARN, "mscale": 0.707}  # as all published models, both alike
 
 CASES = [
@@ -127,7 +165,7 @@ CASES = [
     FamilyCase(
         "kimi k2",
         "deepseek_v3",
-        {**LATENT, "n_group": 1, "topk_group": 1, "rope_parameters": _SHARP},
+        {**LATENT, **_UNGROUPED, "rope_parameters": _SHARP},
         _V3_GGUF,
     ),
     FamilyCase(
@@ -141,5 +179,12 @@ CASES = [
         "deepseek_v2",
         {**LATENT, "q_lora_rank": None, "rope_parameters": _SHARP, "topk_method": "greedy"},
         _EARLY_GGUF,
+    ),
+    FamilyCase(
+        "glm 4.7 flash",
+        "glm4_moe_lite",
+        {**LATENT, "num_attention_heads": 5, "num_key_value_heads": 5, **_UNGROUPED},
+        _FLASH_GGUF,
+        publish=_add_draft_layer,
     ),
 ]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from app.converter.gguf_tokenizer import build_tokenizer_files
 from app.converter.sources.base import Source, SourceLinear, SourcePart, SourceVector
+from app.converter.sources.draft_layers import draft_notes, draft_tensors
 from app.converter.sources.file_rows import FileRows
 from app.converter.sources.gguf_blocks import NATIVE_TYPES
 from app.converter.sources.gguf_decode import (
@@ -66,13 +67,13 @@ class GgufSource(Source):
         tables = _load_rope_tables(model.tensors)
         self.config = config_from_gguf(model.metadata, shapes, tables, file=model.file)
         self.spec = create_spec(self.config)
-        num_draft_layers = self.config.get("num_nextn_predict_layers", 0)
-        names = map_names(self.spec, architecture, model.tensors, model.file, num_draft_layers)
+        draft = draft_tensors(self.config, model.tensors, "blk.")
+        names = map_names(self.spec, architecture, model.tensors, model.file, draft)
         self._parts = _create_parts(self.spec, architecture, names)
         linears = [linear for part in self._parts for linear in part.linears]
         self.is_quantized = any(linear.is_quantized for linear in linears)
         self.source_bytes = sum(path.stat().st_size for path in model.paths)
-        self.notes = _notes(self.spec, architecture)
+        self.notes = _notes(self.spec, architecture) + draft_notes(draft)
 
     def parts(self) -> tuple[SourcePart, ...]:
         return self._parts

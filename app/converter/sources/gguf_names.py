@@ -5,7 +5,7 @@ Names: ggml-org/llama.cpp:gguf-py/gguf/tensor_mapping.py and constants.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,12 +95,9 @@ def map_names(
     architecture: GgufArchitecture,
     tensors: Mapping[str, StoredTensor],
     file: str,
-    num_draft_layers: int = 0,
+    draft: Collection[str] = (),
 ) -> NameMap:
-    """Assigns every tensor exactly once; InvalidSourceError lists missing and surplus ones.
-
-    Layers behind the last, `num_draft_layers` of them, predict further tokens: they are ignored.
-    """
+    """Assigns every tensor but `draft` once; InvalidSourceError lists missing and surplus ones."""
     claims = TensorClaims(tensors)
     claimer = _Claimer(spec, architecture.names, claims)
     names = NameMap({}, {}, {})
@@ -113,7 +110,7 @@ def map_names(
         stored = claims.take(claimer.vector_name(canonical), shape)
         if stored:
             names.vectors[canonical] = stored
-    ignored = _ignored(spec, tensors) | _draft_tensors(spec, tensors, num_draft_layers)
+    ignored = {*_ignored(spec, tensors), *draft}
     claims.check(ignored=ignored, architecture=spec.architecture, file=file)
     return names
 
@@ -234,14 +231,6 @@ def _apart(stem: str) -> tuple[str, str]:
     """`blk.3.attn_kv_b` -> `blk.3.attn_k_b`, `blk.3.attn_v_b`."""
     layer = stem.rpartition(".")[0]
     return f"{layer}.attn_k_b", f"{layer}.attn_v_b"
-
-
-def _draft_tensors(
-    spec: ModelSpec, tensors: Mapping[str, StoredTensor], num_draft_layers: int
-) -> set[str]:
-    first = spec.num_hidden_layers
-    prefixes = tuple(f"blk.{index}." for index in range(first, first + num_draft_layers))
-    return {name for name in tensors if name.startswith(prefixes)}
 
 
 def _ignored(spec: ModelSpec, tensors: Mapping[str, StoredTensor]) -> set[str]:

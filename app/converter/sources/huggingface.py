@@ -11,6 +11,7 @@ import numpy as np
 from app.converter.sources.base import Source, SourceLinear, SourcePart
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.dense import DenseFormat, create_vector
+from app.converter.sources.draft_layers import draft_notes, draft_tensors
 from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.foreign_folders import refuse_draft
 from app.converter.sources.hf_folder import StoredArray, read_json
@@ -61,6 +62,7 @@ class HuggingFaceSource(Source):
         self._parts = _create_parts(folder, layout, quantized)
         # A format knows what its labels got wrong once its linears are open.
         self.notes = notes + (quantized.notes if quantized else ())
+        self.notes += draft_notes(_draft_tensors(folder, layout))
         self.is_quantized = quantized is not None
         self.source_bytes = sum(file.stat().st_size for file in weights.files)
 
@@ -158,8 +160,13 @@ def _open(
     return _DENSE.open_linear(place, claims)
 
 
+def _draft_tensors(folder: Folder, layout: StoredLinears) -> set[str]:
+    return draft_tensors(folder.config, folder.tensors, f"{layout.names.prefix}layers.")
+
+
 def _ignored(folder: Folder, layout: StoredLinears, quantized: LinearFormat | None) -> set[str]:
     # Old checkpoints store what everyone computes from rope_theta.
     names = {name for name in folder.tensors if name.endswith(".rotary_emb.inv_freq")}
     names |= {name for name in folder.tensors if layout.names.is_ignored(name)}
+    names |= _draft_tensors(folder, layout)
     return names | set(quantized.ignored(folder.tensors) if quantized else ())

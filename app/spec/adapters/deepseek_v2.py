@@ -49,6 +49,7 @@ ADAPTER = ArchitectureAdapter(
     read_attention_bias=latent_bias,
     read_differences=_read_differences,
     weight_names=DEEPSEEK_NAMES,
+    head_dim_key="qk_rope_head_dim",
     default_rms_norm_eps=1e-6,
     fixed_values={
         "scoring_func": "softmax",
