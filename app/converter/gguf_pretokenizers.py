@@ -18,6 +18,7 @@ _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _WORD = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 _PUNCTUATION = r" ?[^\s\p{L}\p{N}]+[\r\n]*"
 _CL100K = rf"{_CONTRACTIONS}|{_WORD}|\p{{N}}{{1,3}}|{_PUNCTUATION}|{_SPACES}"
+_SEED = rf"{_CONTRACTIONS}|{_WORD}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+|{_SPACES}"
 _QWEN2 = rf"{_CONTRACTIONS}|{_WORD}|\p{{N}}|{_PUNCTUATION}|{_SPACES}"
 _QWEN35 = (
     rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}"
@@ -125,8 +126,12 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     "llama3": _LLAMA3,
     "llama-v3": _LLAMA3,
     "llama-bpe": _LLAMA3,
+    "falcon3": _LLAMA3,
     "dbrx": _by_regex(_CL100K),
     "smaug-bpe": _by_regex(_CL100K),
+    "chatglm-bpe": _by_regex(_CL100K),
+    "glm4": _by_regex(_CL100K),
+    "seed-coder": _by_regex(_SEED),
     "qwen2": _QWEN,
     "deepseek-r1-qwen": _QWEN,
     "qwen35": _by_regex(_QWEN35, normalizer=_NFC),

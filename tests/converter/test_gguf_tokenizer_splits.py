@@ -45,8 +45,12 @@ EXPECTED = {
     "llama3": CL100K,
     "llama-v3": CL100K,
     "llama-bpe": CL100K,
+    "falcon3": CL100K,
     "dbrx": CL100K,
     "smaug-bpe": CL100K,
+    "chatglm-bpe": CL100K,
+    "glm4": CL100K,
+    "seed-coder": QWEN,
     "qwen2": QWEN,
     "deepseek-r1-qwen": QWEN,
     "qwen35": QWEN,
@@ -70,6 +74,8 @@ DIFFERENCES = {
     ("llama-bpe", "(ab)"): ["(ab", ")"],
     ("tekken", "a/\n/b"): ["a", "/\n/", "b"],
     ("llama-bpe", "a/\n/b"): ["a", "/\n", "/b"],
+    ("qwen2", "a/\nb"): ["a", "/\n", "b"],
+    ("seed-coder", "a/\nb"): ["a", "/", "\n", "b"],
     ("gpt-4o", "don't DON'T"): ["don't", " DON'T"],
     ("tekken", "don't DON'T"): ["don", "'t", " DON", "'T"],
 }
@@ -103,7 +109,9 @@ def test_kinds_differ_where_they_should(kind: str, text: str) -> None:
     assert _cut(kind, text) == DIFFERENCES[kind, text]
 
 
-@pytest.mark.parametrize("kind", ["llama-bpe", "dbrx", "qwen2", "qwen35", "tekken", "gpt-4o"])
+@pytest.mark.parametrize(
+    "kind", ["llama-bpe", "falcon3", "dbrx", "qwen2", "qwen35", "tekken", "gpt-4o"]
+)
 def test_patterns_are_those_of_transformers(kind: str) -> None:
     from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
 
