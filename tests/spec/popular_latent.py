@@ -1,59 +1,33 @@
-"""Models with latent attention, as their config.json says; counts as their safetensors say."""
+"""Models of DeepSeek-V3's design that are not DeepSeek's, as their config.json says."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from app.spec.mla_spec import MlaSpec
 from app.spec.moe_spec import GroupScoring, RouterScoring
 from tests.spec.popular_models import Supported, named, sizes
 
-LITE: dict[str, Any] = {
-    "attention_bias": False,
-    "aux_loss_alpha": 0.001,
-    "ep_size": 1,
-    "first_k_dense_replace": 1,
-    "hidden_act": "silu",
-    "kv_lora_rank": 512,
-    "moe_intermediate_size": 1408,
-    "moe_layer_freq": 1,
-    "n_group": 1,
-    "n_routed_experts": 64,
-    "n_shared_experts": 2,
-    "num_experts_per_tok": 6,
-    "q_lora_rank": None,
-    "qk_nope_head_dim": 128,
-    "qk_rope_head_dim": 64,
-    "seq_aux": True,
-    "tie_word_embeddings": False,
-    "topk_group": 1,
-    "v_head_dim": 128,
-}
-DEEPSEEK_V2_LITE = named(
-    "DeepseekV2ForCausalLM",
-    "deepseek_v2",
-    **LITE,
-    norm_topk_prob=False,
-    rms_norm_eps=1e-6,
-    rope_theta=10000,
-    rope_scaling={
-        "beta_fast": 32,
-        "beta_slow": 1,
-        "factor": 40,
-        "mscale": 0.707,
-        "mscale_all_dim": 0.707,
-        "original_max_position_embeddings": 4096,
-        "type": "yarn",
-    },
-    routed_scaling_factor=1.0,
-    scoring_func="softmax",
-    topk_method="greedy",
-    **sizes(2048, 10944, 27, 16, 16, 102400, 163840),
-)
 MOONLIGHT_16B = named(
     "DeepseekV3ForCausalLM",
     "deepseek_v3",
-    **LITE,
+    attention_bias=False,
+    aux_loss_alpha=0.001,
+    ep_size=1,
+    first_k_dense_replace=1,
+    hidden_act="silu",
+    kv_lora_rank=512,
+    moe_intermediate_size=1408,
+    moe_layer_freq=1,
+    n_group=1,
+    n_routed_experts=64,
+    n_shared_experts=2,
+    num_experts_per_tok=6,
+    q_lora_rank=None,
+    qk_nope_head_dim=128,
+    qk_rope_head_dim=64,
+    seq_aux=True,
+    tie_word_embeddings=False,
+    topk_group=1,
+    v_head_dim=128,
     norm_topk_prob=True,
     num_nextn_predict_layers=0,
     rms_norm_eps=1e-5,
@@ -63,38 +37,22 @@ MOONLIGHT_16B = named(
     topk_method="noaux_tc",
     **sizes(2048, 11264, 27, 16, 16, 163840, 8192),
 )
-FACTS = {
-    "mla": MlaSpec(512, 128, 64, 128),
-    "head_dim": 192,
-    "value_head_dim": 128,
-    "rope.dim": 64,
-    "moe.sparse_layers": (False, *(True,) * 26),
-    "moe.shared_intermediate_size": 2816,
-}
-
 LATENT = [
-    Supported(
-        "DeepSeek-V2-Lite",
-        DEEPSEEK_V2_LITE,
-        15.706,
-        {
-            **FACTS,
-            "moe.scoring": RouterScoring.SOFTMAX,
-            # 192 ** -0.5 * (0.0707 * ln 40 + 1) ** 2
-            "attention_multiplier": 0.11472138679292611,
-            "rope.cos_sin_factor": 1.0,
-        },
-    ),
     Supported(
         "Moonlight-16B-A3B",
         MOONLIGHT_16B,
         15.96,
         {
-            **FACTS,
+            "mla": MlaSpec(512, 128, 64, 128),
+            "head_dim": 192,
+            "value_head_dim": 128,
+            "attention_multiplier": 192**-0.5,
+            "rope.dim": 64,
             "moe.scoring": RouterScoring.SIGMOID,
             "moe.group_scoring": GroupScoring.TOP2_SUM,
             "moe.score_correction_bias": True,
-            "attention_multiplier": 192**-0.5,
+            "moe.sparse_layers": (False, *(True,) * 26),
+            "moe.shared_intermediate_size": 2816,
         },
     ),
 ]
