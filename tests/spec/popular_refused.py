@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tests.spec.popular_dense import EXAONE4_32B, OLMO3_7B, SMOLLM3, starcoder2
+from tests.spec.popular_latent import GLM_47_FLASH
 from tests.spec.popular_llamas import llama, qwen2
 from tests.spec.popular_models import sizes
+from tests.spec.popular_sparse import DEEPSEEK_V2_LITE, DEEPSEEK_V3
 
 # Classes that no adapter claims: their names alone decide.
 REFUSED_CLASSES = {
@@ -25,6 +27,13 @@ REFUSED_CLASSES = {
     "chatglm3-6b": "ChatGLMModel",
     "MiniCPM3-4B": "MiniCPM3ForCausalLM",
     "Kimi-Linear-48B-A3B": "KimiLinearForCausalLM",
+    "Kimi-VL-A3B": "KimiVLForConditionalGeneration",
+    "Kimi-K2.5": "KimiK25ForConditionalGeneration",
+    "DeepSeek-V3.2-Exp": "DeepseekV32ForCausalLM",
+    "deepseek-moe-16b": "DeepseekForCausalLM",
+    "GLM-5": "GlmMoeDsaForCausalLM",
+    "GLM-4.5V": "Glm4vMoeForConditionalGeneration",
+    "Qwen3-Next-80B-A3B": "Qwen3NextForCausalLM",
     "gemma-4-31B": "Gemma4ForConditionalGeneration",
     "MiniMax-M2": "MiniMaxM2ForCausalLM",
     "Qwen3-VL-30B-A3B": "Qwen3VLMoeForConditionalGeneration",
@@ -61,6 +70,38 @@ REFUSED_VALUES = {
     "EXAONE 4 by a pattern alone": (
         {**EXAONE4_32B, "layer_types": None},
         "sliding_window_pattern 'LLLG'",
+    ),
+    "DeepSeek-V2 with normalized weights": (
+        {**DEEPSEEK_V2_LITE, "norm_topk_prob": True},
+        "norm_topk_prob True",
+    ),
+    "DeepSeek-V2 that chooses as V3 does": (
+        {**DEEPSEEK_V2_LITE, "topk_method": "noaux_tc"},
+        "topk_method 'noaux_tc'",
+    ),
+    "DeepSeek-V3 with a softmax": (
+        {**DEEPSEEK_V3, "scoring_func": "softmax"},
+        "scoring_func 'softmax'",
+    ),
+    "DeepSeek-V3 whose rotary halves stand apart": (
+        {**DEEPSEEK_V3, "rope_interleave": False},
+        "rope_interleave False",
+    ),
+    "DeepSeek-V3 with experts in every other layer": (
+        {**DEEPSEEK_V3, "moe_layer_freq": 2},
+        "moe_layer_freq 2",
+    ),
+    "DeepSeek-V3 with an indexer": (
+        {**DEEPSEEK_V3, "index_topk": 2048},
+        "index_topk",
+    ),
+    "GLM-4.7-Flash that rotates half": (
+        {**GLM_47_FLASH, "partial_rotary_factor": 0.5},
+        "partial_rotary_factor",
+    ),
+    "GLM-4.7-Flash with a kind of layer of its own": (
+        {**GLM_47_FLASH, "mlp_layer_types": ["dense", "hashed"]},
+        "mlp_layer_types",
     ),
     "OLMo 3 without a theta": (
         {**OLMO3_7B, "rope_theta": None},
