@@ -119,7 +119,7 @@ def _summarise(
         format=source.format,
         architecture=spec.architecture,
         name=source.name,
-        grid=options.grid,
+        grid=str(options.grid),
         num_layers=spec.num_hidden_layers,
         num_parameters=num_parameters(spec),
         groups=_group(choice),
