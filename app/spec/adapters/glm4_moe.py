@@ -4,16 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.spec.adapter import ArchitectureAdapter
+from app.spec.adapters.deepseek_v3 import read_sigmoid_experts
 from app.spec.config_reader import ConfigReader
-from app.spec.latent_config import (
-    DEEPSEEK_NAMES,
-    first_dense_layers,
-    read_num_routed,
-    shared_size,
-)
+from app.spec.latent_config import DEEPSEEK_NAMES, first_dense_layers
 from app.spec.model_spec import AttentionBias, QKNorm
 from app.spec.moe_config import MOE_IGNORED_KEYS
-from app.spec.moe_spec import GroupScoring, MoeSpec, RouterScoring
 from app.spec.weight_names import WeightNames
 
 
@@ -23,20 +18,7 @@ def _read_attention_bias(config: ConfigReader) -> AttentionBias:
 
 
 def _read_differences(config: ConfigReader) -> Mapping[str, Any]:
-    moe = MoeSpec(
-        num_experts=read_num_routed(config),
-        num_experts_per_tok=config.integer("num_experts_per_tok", 8),
-        moe_intermediate_size=config.integer("moe_intermediate_size"),
-        sparse_layers=first_dense_layers(config),
-        scoring=RouterScoring.SIGMOID,
-        norm_topk_prob=config.flag("norm_topk_prob", True),
-        routed_scaling_factor=config.number("routed_scaling_factor", 1.0),
-        num_groups=config.integer("n_group", 1),
-        topk_groups=config.integer("topk_group", 1),
-        group_scoring=GroupScoring.TOP2_SUM,
-        score_correction_bias=True,
-        shared_intermediate_size=shared_size(config),
-    )
+    moe = read_sigmoid_experts(config, first_dense_layers(config, 1), num_groups=1, topk_groups=1)
     has_norms = config.flag("use_qk_norm", False)
     return {"moe": moe, "qk_norm": QKNorm.HEAD if has_norms else QKNorm.NONE}
 
