@@ -64,7 +64,7 @@ def create_folder(
     cases = {}
     for stem in linear_stems(model):
         shape = dense.pop(f"{stem}.weight").shape
-        seed = zlib.crc32(stem.rsplit(".", 1)[0].encode() + bytes([shape[1]]))
+        seed = zlib.crc32(stem.rsplit(".", 1)[0].encode() + bytes([shape[1] % 256]))
         cases[stem] = random_case(
             (shape[0], shape[1]), bits=bits, group_size=group_size, sym=sym, seed=seed, **how
         )
