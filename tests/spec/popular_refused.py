@@ -36,7 +36,6 @@ REFUSED_CLASSES = {
     "Qwen3-Next-80B-A3B": "Qwen3NextForCausalLM",
     "gemma-4-31B": "Gemma4ForConditionalGeneration",
     "MiniMax-M2": "MiniMaxM2ForCausalLM",
-    "Qwen3-Next-80B-A3B": "Qwen3NextForCausalLM",
     "internlm-7b": "InternLMForCausalLM",
     "Qwen3-VL-30B-A3B": "Qwen3VLMoeForConditionalGeneration",
     "Apertus-8B": "ApertusForCausalLM",
