@@ -16,6 +16,7 @@ from app.converter.pipeline import convert
 from app.engine.executors.reference import ReferenceExecutor
 from app.spec.layer_type import LayerType
 from app.spec.model_spec import ModelSpec, NormType, QKNorm
+from app.spec.moe_spec import GroupScoring, RouterScoring
 from app.spec.registry import create_spec
 from app.spec.rope import RopeType
 from tests.families.cases import CASES as ALL_CASES
@@ -53,6 +54,18 @@ WRONG_FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     "the whole head rotates": ("phi4 mini", {"rope": {"rope_type": RopeType.DEFAULT, "dim": 16}}),
     "no window of Phi-3": ("phi3", {"sliding_window": NUM_TOKENS}),
     "queries do not grow": ("ministral3", {"query_scaling": None}),
+    "yarn does not sharpen": ("kimi k2", {"attention_multiplier": 16**-0.5}),
+    "yarn's cosines are not scaled": ("deepseek v3 yarn", {"rope": {"attention_factor": 1.0}}),
+    "all groups are allowed": ("deepseek v3", {"moe": {"num_groups": 1, "topk_groups": 1}}),
+    "groups go by their best": ("deepseek v3", {"moe": {"group_scoring": GroupScoring.MAX}}),
+    "groups go by their two best": (
+        "deepseek v2",
+        {"moe": {"group_scoring": GroupScoring.TOP2_SUM}},
+    ),
+    "a softmax routes": ("deepseek v3", {"moe": {"scoring": RouterScoring.SOFTMAX}}),
+    "weights are not normalized": ("glm 4.7 flash", {"moe": {"norm_topk_prob": False}}),
+    "experts are not scaled": ("deepseek v2", {"moe": {"routed_scaling_factor": 1.0}}),
+    "latent norms have the others' eps": ("deepseek v2", {"mla": {"norm_eps": 1e-2}}),
 }
 
 
@@ -81,7 +94,7 @@ def test_a_wrong_fact_shows(fact: str, converted: Callable[[FamilyCase], Path]) 
 
 
 def _change(spec: ModelSpec, changes: dict[str, Any]) -> ModelSpec:
-    """A dict for `rope` changes its fields."""
-    rope = changes.get("rope")
-    others = {field: value for field, value in changes.items() if field != "rope"}
-    return replace(spec, **others, rope=replace(spec.rope, **rope) if rope else spec.rope)
+    """A dict changes the fields of a part: `rope`, `moe`, `mla`."""
+    parts = {field: value for field, value in changes.items() if isinstance(value, dict)}
+    changed = {field: replace(getattr(spec, field), **value) for field, value in parts.items()}
+    return replace(spec, **{**changes, **changed})
