@@ -20,6 +20,7 @@ from app.core.units import format_bytes
 from app.engine.memory_plan import FitRow, available_memory_bytes, fit_table
 from app.hub.library import resolve
 from app.spec.model_spec import ModelSpec
+from app.spec.moe_spec import MoeSpec
 from app.spec.registry import create_spec
 
 
@@ -92,6 +93,13 @@ def _to_document(finding: _Finding) -> dict[str, Any]:
     }
 
 
+def _expert_pairs(moe: MoeSpec | None) -> list[tuple[str, str]]:
+    if moe is None:
+        return []
+    running = f"{moe.num_experts_per_tok} of {moe.num_experts} for a token"
+    return [("experts", f"{running}, MLP {moe.moe_intermediate_size}")]
+
+
 def _print(finding: _Finding) -> None:
     spec = finding.spec
     print_pairs(
@@ -101,6 +109,7 @@ def _print(finding: _Finding) -> None:
             ("architecture", spec.architecture),
             ("layers", spec.num_hidden_layers),
             ("hidden size", f"{spec.hidden_size}, MLP {spec.intermediate_size}"),
+            *_expert_pairs(spec.moe),
             (
                 "heads",
                 f"{spec.num_attention_heads} of {spec.head_dim}, KV {spec.num_key_value_heads}",

@@ -12,6 +12,7 @@ import pytest
 
 from app.cli.main import main
 from app.core.paths import library_dir, resources_dir
+from tests.moe_folders import QWEN3_MOE, random_tensors, write_folder
 
 # Int8 activations against float32 ones.
 INT8_PERPLEXITY_CHANGE = 0.005
@@ -273,3 +274,9 @@ def test_bench_measures(run_json: Any, home_with_starter: Path) -> None:
     positive = [name for name in document if name not in ("device", "precision")]
     assert {name for name in positive if not document[name] > 0} == set()
     assert document["bandwidth_fraction"] < 4
+
+
+def test_inspect_counts_experts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_folder(tmp_path / "hf", QWEN3_MOE, random_tensors(QWEN3_MOE))
+    assert main(["inspect", str(folder)]) == 0
+    assert "2 of 4 for a token, MLP 64" in capsys.readouterr().out
