@@ -71,8 +71,18 @@ def kv_bytes_per_token(spec: ModelSpec, kv_dtype: str) -> int:
 
 def workspace_bytes(spec: ModelSpec) -> int:
     """Activations of one piece of a prompt in float32, and one row of logits."""
-    wide = 2 * spec.hidden_size + 2 * spec.q_size + 2 * spec.kv_size + _mlp_width(spec)
+    wide = 2 * spec.hidden_size + _attention_width(spec) + _mlp_width(spec)
     return 4 * (PREFILL_CHUNK_TOKENS * wide + spec.vocab_size)
+
+
+def _attention_width(spec: ModelSpec) -> int:
+    """Floats of one token between the projections; latent attention keeps what it expands."""
+    mla, num_heads = spec.mla, spec.num_attention_heads
+    if mla is None:
+        return 2 * spec.q_size + 2 * spec.kv_size
+    latent = (mla.q_lora_rank or 0) + 2 * mla.kv_lora_rank + mla.qk_rope_head_dim
+    expanded = num_heads * (mla.qk_nope_head_dim + mla.v_head_dim)
+    return spec.q_size + spec.kv_size + 2 * num_heads * mla.v_head_dim + expanded + latent
 
 
 def _mlp_width(spec: ModelSpec) -> int:
