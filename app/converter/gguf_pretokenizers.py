@@ -36,6 +36,15 @@ _O200K = (
     rf"|\p{{N}}{{1,3}}|{_SYMBOLS}|{_SPACES}"
 )
 
+# As GPT-4o's, but that Chinese characters are words of their own (tokenization_kimi.py).
+_NO_HAN = r"&&[^\p{Han}]"
+_KIMI = (
+    r"[\p{Han}]+"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?[{_UPPER}{_NO_HAN}]*[{_LOWER}{_NO_HAN}]+{_CONTRACTIONS}?"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?[{_UPPER}{_NO_HAN}]+[{_LOWER}{_NO_HAN}]*{_CONTRACTIONS}?"
+    rf"|\p{{N}}{{1,3}}|{_PUNCTUATION}|{_SPACES}"
+)
+
 _DEEPSEEK_V3 = (
     r"\p{N}{1,3}",
     r"[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
@@ -137,6 +146,7 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     "qwen35": _by_regex(_QWEN35, normalizer=_NFC),
     "tekken": _by_regex(_TEKKEN, ignore_merges=True, adds_bos=True),
     "gpt-4o": _by_regex(_O200K),
+    "kimi-k2": _by_regex(_KIMI, ignore_merges=True),
     "deepseek-llm": _by_regex(*_DEEPSEEK_LLM, single_digits=True),
     "deepseek-coder": _by_regex(*_DEEPSEEK_CODER, single_digits=True),
     "deepseek-v3": _by_regex(*_DEEPSEEK_V3),

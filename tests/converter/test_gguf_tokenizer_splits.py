@@ -56,6 +56,7 @@ EXPECTED = {
     "qwen35": QWEN,
     "tekken": (*QWEN[:-4], *CUT_CAMEL, *QWEN[-3:]),
     "gpt-4o": ("I'LL", *CL100K[2:-4], *CUT_CAMEL, *CL100K[-3:]),
+    "kimi-k2": ("I'LL", *CL100K[2:-4], *CUT_CAMEL, *REST, " ", "你好吗"),
     "deepseek-llm": DEEPSEEK,
     "deepseek-coder": DEEPSEEK,
     "deepseek-v3": (*CL100K[:-1], " ", "你好吗"),
@@ -77,6 +78,8 @@ DIFFERENCES = {
     ("qwen2", "a/\nb"): ["a", "/\n", "b"],
     ("seed-coder", "a/\nb"): ["a", "/", "\n", "b"],
     ("gpt-4o", "don't DON'T"): ["don't", " DON'T"],
+    ("gpt-4o", "a你b/\n/"): ["a你b", "/\n/"],
+    ("kimi-k2", "a你b/\n/"): ["a", "你", "b", "/\n", "/"],
     ("tekken", "don't DON'T"): ["don", "'t", " DON", "'T"],
 }
 _ALPHABET = create_byte_alphabet()
