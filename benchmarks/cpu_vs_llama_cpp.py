@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,12 +33,18 @@ from app.engine.executors.cpu import default_num_threads
 from app.hub.starter import require_starter
 from benchmarks.measure import Figures, medians, own_home, print_json, run_json
 from benchmarks.random_gguf import write_random_gguf
+from kernels.cpu.native import Context
 
 _INTERPRETER = "DEEPINFER_LLAMA_CPP_PYTHON"
 _SETTLE_S = 2.5  # before that a fresh file's hash is not remembered (app.checkpoint.verification)
 _RANDOM = {"1B Q4_K": GGMLQuantizationType.Q4_K, "1B Q4_0": GGMLQuantizationType.Q4_0}
 _HIGHER_IS_BETTER = ("prefill_tok_s", "decode_tok_s", "decode_long_tok_s")
 _LOWER_IS_BETTER = ("load_s", "rss_bytes", "peak_rss_bytes")
+
+
+def is_possible() -> bool:
+    """Whether there is a llama.cpp to compare with."""
+    return bool(os.environ.get(_INTERPRETER))
 
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:
@@ -50,7 +57,29 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             name: _measure_model(path, interpreter, args)
             for name, path in _iter_ggufs(home, args.models)
         }
-    return {"threads": args.threads, "models": models}
+    with closing(Context(1)) as context:
+        instruction_set = context.instruction_set
+    return {"threads": args.threads, "instruction_set": instruction_set, "models": models}
+
+
+def render(figures: dict[str, Any]) -> str:
+    """The table of README.md: ours, and how many times llama.cpp's."""
+    lines = [
+        f"{figures['threads']} threads, {figures['instruction_set']} on our side.",
+        "",
+        "| model | decode | prompt | load | memory | of the read bandwidth |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, model in figures["models"].items():
+        own, ratios = model["deepinfer"], model["ratios"]
+        lines.append(
+            f"| {name} | {own['decode_tok_s']:.1f} tokens/s ({ratios['decode_tok_s']:.2f}x) "
+            f"| {own['prefill_tok_s']:.0f} tokens/s ({ratios['prefill_tok_s']:.2f}x) "
+            f"| {own['load_s']:.2f} s ({ratios['load_s']:.2f}x) "
+            f"| {own['rss_bytes'] / 1e9:.2f} GB ({ratios['rss_bytes']:.2f}x) "
+            f"| {100 * model['decode_bandwidth_fraction']:.0f} % |"
+        )
+    return "\n".join(lines)
 
 
 def _iter_ggufs(home: Path, wanted: list[str]) -> Iterator[tuple[str, Path]]:

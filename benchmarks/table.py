@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from app.core.device import describe_machine
-from benchmarks import conversion_table
+from benchmarks import conversion_table, cpu_vs_llama_cpp
 from benchmarks.measure import print_json, run_json
 
 _ROOT = Path(__file__).resolve().parents[1]
 _README = _ROOT / "README.md"
 _BEGIN, _END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 _GRIDS_BEGIN, _GRIDS_END = "<!-- conversions: begin -->", "<!-- conversions: end -->"
+_BESIDE_BEGIN, _BESIDE_END = "<!-- llama.cpp: begin -->", "<!-- llama.cpp: end -->"
 _QUIET_LOAD = 1.0
 _NAMES = (
     "startup",
@@ -30,6 +31,7 @@ _NAMES = (
     "conversion_table",
     "decode",
     "responsiveness",
+    "cpu_vs_llama_cpp",  # where DEEPINFER_LLAMA_CPP_PYTHON names one
 )
 
 Rows = list[tuple[str, str]]
@@ -108,7 +110,8 @@ def main(names: list[str]) -> int:
         return 2
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     disturbance = _describe_disturbance()
-    results = {name: run_json("-m", f"benchmarks.{name}") for name in names or _NAMES}
+    possible = [n for n in _NAMES if n != "cpu_vs_llama_cpp" or cpu_vs_llama_cpp.is_possible()]
+    results = {name: run_json("-m", f"benchmarks.{name}") for name in names or possible}
     print_json(results)
     _write_tables(results, disturbance)
     return 0
@@ -135,6 +138,9 @@ def _write_tables(results: dict[str, Any], disturbance: str) -> None:
     if "conversion_table" in results:
         grids = conversion_table.render(results["conversion_table"])
         text = _replace_between(text, _GRIDS_BEGIN, _GRIDS_END, f"{described}\n\n{grids}")
+    if "cpu_vs_llama_cpp" in results:
+        beside = cpu_vs_llama_cpp.render(results["cpu_vs_llama_cpp"])
+        text = _replace_between(text, _BESIDE_BEGIN, _BESIDE_END, f"{described}\n{beside}")
     _README.write_text(text, encoding="utf-8")
 
 
