@@ -39,7 +39,8 @@ class GgufArchitecture:
     `neighbour_pairs`: a rotary pair of q and k is two rows that follow each other, not
     (i, i + dim / 2). `is_latent`: heads are of latent attention, whose sizes `read_more` finds, and
     all of `head_dim` rotates. `eps` names the norm's eps in the metadata and in the configuration.
-    `note` goes into the report of every such file.
+    `note` goes into the report of every such file, those of `notes_without` only where the metadata
+    lacks the key.
     """
 
     class_name: str
@@ -54,6 +55,7 @@ class GgufArchitecture:
     is_latent: bool = False
     eps: tuple[str, str] = ("attention.layer_norm_rms_epsilon", "rms_norm_eps")
     note: str = ""
+    notes_without: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
 
 
 def has_biases(file: str, linears: tuple[str, ...], tensors: Collection[str]) -> bool:

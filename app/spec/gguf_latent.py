@@ -17,6 +17,10 @@ from app.spec.gguf_metadata import GgufMetadata
 _SOFTMAX, _SIGMOID = 1, 2  # expert_gating_func
 # conversion/deepseek.py multiplies mscale_all_dim so, in this architecture alone.
 _YARN_LOG_SCALE = 0.1
+_UNGROUPED = (
+    "The file does not say within which groups a token chooses its experts; it chooses among all, "
+    "as in llama.cpp."
+)
 
 
 def _read_deepseek2(
@@ -86,7 +90,7 @@ def read_routed_experts(reader: GgufMetadata) -> dict[str, Any]:
 
 
 def _groups(reader: GgufMetadata, *, is_v3: bool) -> dict[str, Any]:
-    """Files of before October 2025 do not name groups; llama.cpp chooses among all, then."""
+    """Files of before October 2025 do not name them (`_UNGROUPED`)."""
     num_groups = reader.integer("expert_group_count", 1)
     groups = {"n_group": num_groups, "topk_group": reader.integer("expert_group_used_count", 1)}
     if is_v3:
@@ -102,5 +106,6 @@ LATENT_ARCHITECTURES = {
         neighbour_pairs=True,
         has_experts=True,
         is_latent=True,
+        notes_without={"expert_group_count": _UNGROUPED},
     ),
 }

@@ -127,8 +127,3 @@ def test_layers_behind_the_last_are_refused_unless_the_configuration_knows_them(
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
         with pytest.raises(InvalidSourceError, match=r"unexpected model\.layers\.3\.enorm\.weight"):
             open_source(folder)
-
-
-def test_a_file_says_too_what_was_left_out(tmp_path: Path) -> None:
-    source = open_source(write(_FLASH, tmp_path), tokenizer_dir=tmp_path / "folder")
-    assert source.notes == (_PREDICTING,)

@@ -7,16 +7,21 @@ from pathlib import Path
 import pytest
 
 from app.converter.sources.detect import open_source
-from tests.families import dense_cases, llama_cases
+from tests.families import deepseek_cases, dense_cases, llama_cases
 from tests.family_models import FamilyCase, write_family_gguf, write_folder
 
-_CASES = {case.name: case for case in (*dense_cases.CASES, *llama_cases.CASES)}
+_CASES = {
+    case.name: case for case in (*dense_cases.CASES, *llama_cases.CASES, *deepseek_cases.CASES)
+}
 _NOTES = {
     "qwen2 vl file": ("Only the language model of Qwen2-VL or Qwen2.5-VL",),
     "qwen3 vl file": ("Only the language model of Qwen3-VL",),
     "starcoder2": ("GGUF does not store StarCoder2's window of 4,096 tokens",),
     "exaone4 hybrid": ("rope_freqs.weight follows no rule that has a name",),
     "olmo2": (),
+    "deepseek v2": (),
+    "deepseek v2 lite": ("The file does not say within which groups",),
+    "glm 4.7 flash": ("The file does not say within which groups", "The layers that predict"),
 }
 
 

@@ -73,7 +73,7 @@ class GgufSource(Source):
         linears = [linear for part in self._parts for linear in part.linears]
         self.is_quantized = any(linear.is_quantized for linear in linears)
         self.source_bytes = sum(path.stat().st_size for path in model.paths)
-        self.notes = _notes(self.spec, architecture) + draft_notes(draft)
+        self.notes = _notes(self.spec, architecture, model.metadata) + draft_notes(draft)
 
     def parts(self) -> tuple[SourcePart, ...]:
         return self._parts
@@ -98,8 +98,13 @@ def _check_block_version(model: GgufModel) -> None:
         )
 
 
-def _notes(spec: ModelSpec, architecture: GgufArchitecture) -> tuple[str, ...]:
-    notes = (architecture.note,) if architecture.note else ()
+def _notes(
+    spec: ModelSpec, architecture: GgufArchitecture, metadata: Mapping[str, Any]
+) -> tuple[str, ...]:
+    prefix = metadata["general.architecture"]
+    lacking = {f"{prefix}.{key}": note for key, note in architecture.notes_without.items()}
+    found = (architecture.note, *(note for key, note in lacking.items() if key not in metadata))
+    notes = tuple(note for note in found if note)
     if spec.rope.rope_type is not RopeType.TABLE:
         return notes
     return (
