@@ -246,7 +246,8 @@ def test_eval_measures_perplexity_and_distance(
     # Neither a broken model (tens of thousands) nor one that sees the answer (near 1).
     assert 5 < document["perplexity"] < 60
     assert document["tokens"] > 200
-    assert math.isclose(document["kl_mean"], 0.0, abs_tol=1e-9)
+    # The yardstick's cache is float32, this one's float16.
+    assert math.isclose(document["kl_mean"], 0.0, abs_tol=1e-5)
     assert document["top1_agreement"] == 1.0
     exact = document["perplexity"]
     code, document = run_json(*command)
@@ -271,7 +272,8 @@ def test_bench_measures(run_json: Any, home_with_starter: Path) -> None:
     assert code == 0
     assert document["device"] == "cpu"
     assert document["precision"] == "W4A8"
-    positive = [name for name in document if name not in ("device", "precision")]
+    assert document["kv_dtype"] == "fp16"
+    positive = [name for name in document if not isinstance(document[name], str)]
     assert {name for name in positive if not document[name] > 0} == set()
     assert document["bandwidth_fraction"] < 4
 

@@ -15,7 +15,7 @@ from app.converter.grids import Grid, GridPlan, plan_linear, planned_bytes
 from app.converter.pipeline import convert
 from app.converter.sources.base import SourceLinear
 from app.core.errors import ResourceError, UsageError
-from app.core.events import ConversionPlanned, Event
+from app.core.events import ConversionPlanned, Event, MeasuringProgressed
 from tests.converter.test_dense_source import hf_tensors, write_folder
 from tests.gguf_factory import Floats, TinyModel
 
@@ -142,7 +142,7 @@ def test_through_the_pipeline(tmp_path: Path) -> None:
     limit = weights - 4000 + workspace + 5 * 64 * 2
     options = {"grid": "w3w4", "group_size": 32, "vram_budget": limit}
     report = convert(folder, tmp_path / "out", **options, listener=events.append)
-    planned = events[0]
+    planned = next(event for event in events if not isinstance(event, MeasuringProgressed))
     assert isinstance(planned, ConversionPlanned)
     note = next(note for note in planned.plan.notes if note.startswith("Budget"))
     assert f"{limit:,}" in note

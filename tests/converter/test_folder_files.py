@@ -145,7 +145,7 @@ def test_drafts_are_refused_by_name(config: dict[str, Any], tmp_path: Path) -> N
     [
         "aqlm", "vptq", "quanto", "eetq", "higgs", "torchao", "bitnet", "spqr", "quark",
         "fp_quant", "qqq", "marlin", "bitblas", "exl3", "metal", "fouroversix", "sinq",
-        "paroquant", "mxfp4", "nvfp4", "something-new",
+        "paroquant", "nvfp4", "something-new",
     ],
 )  # fmt: skip
 def test_methods_that_are_refused_by_name(method: str, tmp_path: Path) -> None:
