@@ -49,6 +49,7 @@ QT_PACKAGES = (
 # Side by side, since many tests wait for processes and timers. Each process loads torch, so at most
 # four; a file stays in one process, so that what its fixtures made is made once.
 WHOLE_SUITE = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile", "--quiet"]
+WHOLE_SUITE += ["-m", "not slow and not gpu"]
 DEMO_PROMPT = "Explain in two sentences why the sky is blue."
 
 

@@ -33,7 +33,6 @@ def runtime_path(sanitize: str) -> str:
     return str(Path(found).resolve(strict=True))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs GCC's sanitizer runtimes")
 @pytest.mark.parametrize("sanitize", RUNTIMES)
 def test_sanitizer_stays_silent(sanitize: str) -> None:
