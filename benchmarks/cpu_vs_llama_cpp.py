@@ -160,7 +160,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=default_num_threads())
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--gen", type=int, default=64)
-    parser.add_argument("--further", type=int, default=4096 - 512, help="prompt tokens after it")
+    parser.add_argument("--further", type=int, default=512, help="prompt tokens after it")
     return parser.parse_args()
 
 
