@@ -16,6 +16,8 @@ from app.core.log import configure_logging
 def _restore_root_logger() -> Iterator[None]:
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
+    # pytest undoes what it replaces in `warnings`, not what logging remembers of it.
+    logging.captureWarnings(False)
     yield
     logging.captureWarnings(False)
     for handler in set(root.handlers) - set(handlers):
