@@ -9,11 +9,10 @@
 // TOKENS 1 or 8; ROW_TILES, K_SLICES.
 #include "fragments.cuh"
 #include "gemv.cuh"
+#include "tiles.cuh"
 
-constexpr int kFragmentColumns = 16, kTileRows = 16, kStepColumns = 64;
-constexpr int kUnitSteps = BITS == 3 ? 4 : BITS == 16 ? 1 : 2;  // what a warp loads, and decodes, at once
+constexpr int kFragmentColumns = 16;
 constexpr int kStepLoads = BITS == 3 ? 1 : BITS / 4, kUnitLoads = BITS == 3 ? 3 : kUnitSteps * kStepLoads;
-constexpr int kUnitColumns = kUnitSteps * kStepColumns;
 constexpr int kGroupColumns = BITS == 16 ? kUnitColumns : GROUP;
 constexpr int kGroups = kUnitColumns / kGroupColumns, kGroupFragments = kGroupColumns / kFragmentColumns;
 constexpr int kPadding = 8;  // halfs that keep tokens on different banks
@@ -23,7 +22,7 @@ constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
 constexpr int kMinBlocks = (BITS < 8 && SCHEME == 0 ? 768 : 512) / kThreads;
 constexpr u32 kSymmetricZero = 1u << (BITS - 1);
 
-#include "groups.cuh"  // needs kGroups, kGroupColumns, kUnitColumns
+#include "groups.cuh"  // needs kGroups and kGroupColumns
 
 struct Unit {
     uint4 loads[kUnitLoads];

@@ -3,8 +3,7 @@
 // ones stand as [tiles][groups][8][2] (kernels/cuda/pack.py).
 #pragma once
 
-// kU8 and kI8 are codes in units of a super value per 256 columns, kZero plain codes; kAbsent reads nothing.
-enum ValueType { kF16, kF32, kU8, kI8, kZero, kAbsent };
+#include "tiles.cuh"
 
 template <int kType>
 class GroupValues {

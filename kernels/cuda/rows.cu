@@ -1,12 +1,11 @@
 // Rows of a packed matrix as numbers: the embedding of tokens, and pieces of a matrix for dense products. One block a
 // row. Macros: as in gemv.cu (BITS, SCHEME, GROUP, SCALE_TYPE, BIAS_TYPE).
 #include "gemv.cuh"
+#include "tiles.cuh"
 
-constexpr int kStepColumns = 64, kTileRows = 16, kThreads = 128;
-constexpr int kUnitColumns = kStepColumns * (BITS == 3 ? 4 : BITS == 16 ? 1 : 2);
+constexpr int kThreads = 128;
 constexpr bool kIsWide = GROUP >= 128;
 constexpr int kUnitGroups = kIsWide ? 1 : kUnitColumns / GROUP;
-enum { kF16, kF32, kU8, kI8 };
 
 struct RowsArgs {
     GemvArgs matrix;    // codes, scales and sizes alone
