@@ -19,7 +19,7 @@ from app.engine.executors.cuda.cupy_launcher import choose_target
 from app.engine.executors.cuda.executor import CudaExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.spec.registry import create_spec
-from tests.kernels.host_launcher import NUM_MULTIPROCESSORS, HostLauncher
+from tests.kernels.host_launcher import HostLauncher
 from tests.tiny_models import create_tiny_model, write_native
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
@@ -50,7 +50,6 @@ def cuda(path: Path, num_slots: int = 1, **options: Any) -> Iterator[CudaExecuto
             CONTEXT,
             num_slots,
             launcher=HostLauncher(),
-            num_multiprocessors=NUM_MULTIPROCESSORS,
             **options,
         )
     with closing(executor):
@@ -108,7 +107,7 @@ def test_sequences_of_a_batch_do_not_see_each_other(model_dir: Path) -> None:
 
 
 def test_an_int8_cache_costs_little(model_dir: Path) -> None:
-    with cuda(model_dir, int8_kv=True) as mine, reference(model_dir) as wanted:
+    with cuda(model_dir, kv_dtype="int8") as mine, reference(model_dir) as wanted:
         found, expected = prefill(mine, PROMPT), prefill(wanted, PROMPT)
         assert np.linalg.norm(found - expected) / np.linalg.norm(expected) <= 2e-2
         assert mine.memory_use().kv_bytes > 0

@@ -16,7 +16,7 @@ from app.engine.executors.base import Executor, LogitsWanted, SequenceChunk
 from app.engine.executors.cuda.executor import CudaExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.spec.registry import create_spec
-from tests.kernels.host_launcher import NUM_MULTIPROCESSORS, HostLauncher
+from tests.kernels.host_launcher import HostLauncher
 from tests.quantized_folders import FIXTURES
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
@@ -41,7 +41,6 @@ def check(model_dir: Path) -> None:
             spec,
             CONTEXT,
             launcher=HostLauncher(),
-            num_multiprocessors=NUM_MULTIPROCESSORS,
         )
         wanted = logits_of(ReferenceExecutor(checkpoint, spec, CONTEXT))
         found = logits_of(mine)

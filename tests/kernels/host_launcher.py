@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy.typing as npt
 
-from app.engine.executors.cuda.launcher import Buffer, Launch, Launcher
+from app.core.errors import ResourceError
+from app.engine.executors.cuda.launcher import (
+    Buffer,
+    DeviceMemory,
+    Launch,
+    Launcher,
+    aligned_bytes,
+)
 from kernels.cuda.build import SOURCE_DIR, ModuleSource
 from tests.kernels.cuda_host import GuardedMemory, HostModule, build_host_module
 
@@ -23,14 +30,31 @@ def host_module(source: ModuleSource) -> HostModule:
 
 
 class HostLauncher(Launcher):
-    """Runs what it is asked at once; a graph is the list of its launches."""
+    """Runs what it is asked at once; a graph is the list of its launches.
 
-    def __init__(self) -> None:
+    It has `total_bytes` of memory, of which `allocated_bytes` are taken: what the plan must say.
+    """
+
+    name = "fibers"
+    num_multiprocessors = NUM_MULTIPROCESSORS
+
+    def __init__(self, total_bytes: int = 1 << 40) -> None:
+        self._total_bytes = total_bytes
+        self.allocated_bytes = 0
         self._memory: list[GuardedMemory] = []
         self.num_captures = 0
         self.num_launches = 0
 
+    def memory(self) -> DeviceMemory:
+        return DeviceMemory(self._total_bytes - self.allocated_bytes, self._total_bytes)
+
+    def reserve(self, num_bytes: int) -> None:
+        if num_bytes > self.memory().free_bytes:
+            raise ResourceError(f"The card has no room for {num_bytes:,} more bytes.")
+
     def allocate(self, num_bytes: int) -> Buffer:
+        self.reserve(aligned_bytes(num_bytes))
+        self.allocated_bytes += aligned_bytes(num_bytes)
         memory = GuardedMemory(num_bytes)
         self._memory.append(memory)
         return Buffer(memory.address, num_bytes)
@@ -61,3 +85,4 @@ class HostLauncher(Launcher):
         for memory in self._memory:
             memory.free()
         self._memory.clear()
+        self.allocated_bytes = 0

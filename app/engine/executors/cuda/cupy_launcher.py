@@ -1,57 +1,72 @@
 """The launcher of a real card, by CuPy: its memory, one stream, modules and graphs.
 
-Not yet run on a card: no machine with one was at hand.
+Not yet run on a card: no machine with one was at hand. What CuPy 14.2 does below each call was read
+in its sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
-from app.core.errors import MissingExtraError, ResourceError
+from app.core.errors import EngineError, MissingExtraError, ResourceError
 from app.core.paths import home_dir
-from app.engine.executors.cuda.launcher import Buffer, Launch, Launcher
+from app.engine.executors.cuda.arena import Arena
+from app.engine.executors.cuda.launcher import Buffer, DeviceMemory, Launch, Launcher
+from kernels.cuda import nvrtc
 from kernels.cuda.build import ARCHITECTURES, PTX_TARGET, ModuleSource, load_image
+from kernels.cuda.nvrtc import CompileError
 
 _HOST_TO_DEVICE, _DEVICE_TO_HOST = 1, 2  # cudaMemcpyKind
+_OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation, and CUDA_ERROR_OUT_OF_MEMORY
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_DEFAULT_SHARED_BYTES = 48 << 10  # more must be asked for
+# Static and dynamic together; more must be asked for, and to ask for less than that costs nothing.
+_DEFAULT_SHARED_BYTES = 48 << 10
+_STATIC_SHARED_BYTES = 16 << 10  # of any kernel
 
 
 class CupyLauncher(Launcher):
     """The first card, and one stream that does not wait for the default one.
 
-    Raises MissingExtraError without CuPy, ResourceError without a card.
+    Of one thread: contexts are bound to threads. Raises MissingExtraError without CuPy or, in a
+    source checkout, without its compiler; ResourceError without a card or memory; EngineError for
+    what a kernel did wrong, after which the process cannot use the card any more.
     """
 
     def __init__(self) -> None:
         self._cupy = _import_cupy()
-        runtime = self._cupy.cuda.runtime
-        try:
-            properties = runtime.getDeviceProperties(0)
-        except runtime.CUDARuntimeError as error:
-            raise ResourceError("No NVIDIA card can be used.", detail=str(error)) from error
+        self._runtime: Any = self._cupy.cuda.runtime
+        with self._translated("No NVIDIA card can be used"):
+            self._runtime.setDevice(0)
+            self._runtime.free(0)  # makes the context, so that `memory` counts it
+            properties = self._runtime.getDeviceProperties(0)
+            self._stream = self._cupy.cuda.Stream(non_blocking=True)
         self.name = properties["name"].decode()
-        self.num_multiprocessors: int = properties["multiProcessorCount"]
+        self.num_multiprocessors = int(properties["multiProcessorCount"])
         self._target = choose_target(properties["major"], properties["minor"])
-        self._stream = self._cupy.cuda.Stream(non_blocking=True)
-        self._memory: list[Any] = []
+        self._arena = Arena(self._allocate_piece, self._runtime.free)
         self._functions: dict[tuple[ModuleSource, str], Any] = {}
+
+    def memory(self) -> DeviceMemory:
+        """By cudaMemGetInfo; see `Launcher`."""
+        with self._translated("The card cannot say how much memory it has"):
+            free_bytes, total_bytes = self._runtime.memGetInfo()
+        return DeviceMemory(free_bytes, total_bytes)
+
+    def reserve(self, num_bytes: int) -> None:
+        """See `Launcher`."""
+        self._arena.reserve(num_bytes)
 
     def allocate(self, num_bytes: int) -> Buffer:
         """Zeros; see `Launcher`."""
-        try:
-            memory = self._cupy.cuda.alloc(max(num_bytes, 1))
-        except self._cupy.cuda.memory.OutOfMemoryError as error:
-            raise ResourceError(
-                f"The card has no room for {num_bytes:,} more bytes.", detail=str(error)
-            ) from error
-        memory.memset_async(0, num_bytes, self._stream)
-        self._memory.append(memory)
-        return Buffer(int(memory.ptr), num_bytes)
+        buffer = self._arena.allocate(num_bytes)
+        with self._translated("The card cannot clear its memory"):
+            self._runtime.memsetAsync(buffer.address, 0, num_bytes, self._stream.ptr)
+        return buffer
 
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
         """Pageable memory is staged before the call returns; see `Launcher`."""
@@ -60,48 +75,78 @@ class CupyLauncher(Launcher):
     def download(self, buffer: Buffer, array: npt.NDArray[Any]) -> None:
         """Waits for the stream; see `Launcher`."""
         self._copy(array.ctypes.data, buffer.address, array.nbytes, _DEVICE_TO_HOST)
-        self._stream.synchronize()
+        with self._translated("The card failed"):
+            self._stream.synchronize()
 
     def capture(self, launches: Sequence[Launch]) -> Any:
         """A graph; see `Launcher`."""
         functions = [self._function(launch) for launch in launches]
-        with self._stream:
+        with self._translated("The card cannot record its work"):
             self._stream.begin_capture()
             for launch, function in zip(launches, functions, strict=True):
                 function(
-                    _three(launch.grid),
-                    _three(launch.block),
-                    (launch.argument,),
-                    launch.shared_bytes,
-                    self._stream,
+                    launch.grid, launch.block, (launch.argument,), launch.shared_bytes, self._stream
                 )
             return self._stream.end_capture()
 
     def replay(self, graph: Any) -> None:
         """One launch of the whole graph; see `Launcher`."""
-        graph.launch(self._stream)
+        with self._translated("The card failed"):
+            graph.launch(self._stream)
 
     def close(self) -> None:
-        """Waits for what runs, then frees."""
-        self._stream.synchronize()
-        self._functions.clear()
-        self._memory.clear()
-        self._cupy.get_default_memory_pool().free_all_blocks()
+        """Waits for what runs, then frees; the context stays until the process ends."""
+        with self._translated("The card failed"):
+            try:
+                self._stream.synchronize()
+            finally:
+                self._functions.clear()
+                self._arena.close()
 
     def _copy(self, target: int, source: int, num_bytes: int, kind: int) -> None:
-        self._cupy.cuda.runtime.memcpyAsync(target, source, num_bytes, kind, self._stream.ptr)
+        with self._translated("The card cannot copy"):
+            self._runtime.memcpyAsync(target, source, num_bytes, kind, self._stream.ptr)
+
+    def _allocate_piece(self, num_bytes: int) -> int:
+        with self._translated(f"The card has no room for {num_bytes:,} more bytes"):
+            return int(self._runtime.malloc(num_bytes))
 
     def _function(self, launch: Launch) -> Any:
         key = launch.source, launch.kernel
         if key not in self._functions:
-            module = self._cupy.cuda.function.Module()
-            module.load(load_image(launch.source, self._target, module_dir()))
-            self._functions[key] = module.get_function(launch.kernel)
+            self._functions[key] = self._load(launch)
         function = self._functions[key]
-        if launch.shared_bytes > _DEFAULT_SHARED_BYTES:
-            driver = self._cupy.cuda.driver
-            driver.funcSetAttribute(function.ptr, _MAX_DYNAMIC_SHARED, launch.shared_bytes)
+        if launch.shared_bytes + _STATIC_SHARED_BYTES > _DEFAULT_SHARED_BYTES:
+            with self._translated(f"The card has too little shared memory for {launch.kernel}"):
+                driver = self._cupy.cuda.driver
+                driver.funcSetAttribute(function.ptr, _MAX_DYNAMIC_SHARED, launch.shared_bytes)
         return function
+
+    def _load(self, launch: Launch) -> Any:
+        try:
+            image = load_image(launch.source, self._target, module_dir())
+        except CompileError as error:
+            kind = EngineError if nvrtc.is_installed() else MissingExtraError
+            raise kind(
+                f"The kernels cannot be compiled: {error} `python3 dev.py install cuda` installs "
+                "the compiler.",
+                detail=error.log,
+            ) from error
+        module = self._cupy.cuda.function.Module()
+        with self._translated(f"The driver refuses the kernel {launch.kernel}"):
+            module.load(image)
+            return module.get_function(launch.kernel)
+
+    @contextmanager
+    def _translated(self, sentence: str) -> Iterator[None]:
+        """CuPy's errors as ours, with CUDA's own words as the detail."""
+        cuda = self._cupy.cuda
+        try:
+            yield
+        except (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
+            is_short = error.status == _OUT_OF_MEMORY
+            kind = ResourceError if is_short or not hasattr(self, "_arena") else EngineError
+            raise kind(f"{sentence} ({error}).", detail=repr(error)) from error
 
 
 def choose_target(major: int, minor: int) -> str:
@@ -123,13 +168,10 @@ def module_dir() -> Path:
 def _import_cupy() -> Any:
     try:
         import cupy
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         raise MissingExtraError(
             "The cuda executor needs CuPy, which is not installed: "
-            "`python3 dev.py install cuda` installs it."
+            "`python3 dev.py install cuda` installs it.",
+            detail=str(error),
         ) from error
     return cupy
-
-
-def _three(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    return (*sizes, *(1,) * (3 - len(sizes)))

@@ -27,8 +27,8 @@ _NOT_YET = ("moe", "mla", "attention_output_gate")
 class CudaExecutor(Executor):
     """Runs any native checkpoint of a spec that `check_runnable` accepts, on `launcher`'s device.
 
-    `num_multiprocessors` are the device's; `int8_kv` halves the cache. The executor owns the
-    launcher and closes it. Raises UnsupportedError by name for what the kernels cannot run.
+    `kv_dtype` is one of `kv_dtypes`. The executor owns the launcher and closes it, also when
+    loading fails. Raises UnsupportedError by name for what the kernels cannot run.
     """
 
     name = "cuda"
@@ -42,16 +42,22 @@ class CudaExecutor(Executor):
         num_slots: int = 1,
         *,
         launcher: Launcher,
-        num_multiprocessors: int,
-        int8_kv: bool = False,
+        kv_dtype: str = "fp16",
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots)
-        check_runnable(spec)
         self._launcher: Launcher | None = launcher
         self._graphs: dict[StepShape, Any] = {}
-        self._weights = WeightsLoader(launcher, checkpoint, spec).load()
-        self._buffers = DeviceBuffers(launcher, spec, KvLayout(num_slots, max_model_len, int8_kv))
-        self._planner = StepPlanner(spec, self._weights, self._buffers, num_multiprocessors)
+        try:
+            check_runnable(spec)
+            self._weights = WeightsLoader(launcher, checkpoint, spec).load()
+            kv = KvLayout(num_slots, max_model_len, kv_dtype == "int8")
+            self._buffers = DeviceBuffers(launcher, spec, kv)
+        except BaseException:
+            self.close()
+            raise
+        self._planner = StepPlanner(
+            spec, self._weights, self._buffers, launcher.num_multiprocessors
+        )
 
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """All rows of all chunks, eight at a time; see `Executor.step`."""

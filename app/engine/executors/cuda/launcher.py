@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from kernels.cuda.build import ModuleSource
 
+_ALIGNMENT = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
@@ -36,8 +38,27 @@ class Launch:
     shared_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """Of the whole device, other programs included; bytes."""
+
+    free_bytes: int
+    total_bytes: int
+
+
 class Launcher(ABC):
     """One device, one stream: what is asked happens in order."""
+
+    name: str
+    num_multiprocessors: int
+
+    @abstractmethod
+    def memory(self) -> DeviceMemory:
+        """What is free now."""
+
+    @abstractmethod
+    def reserve(self, num_bytes: int) -> None:
+        """Takes memory for the allocations to come at once; ResourceError when there is less."""
 
     @abstractmethod
     def allocate(self, num_bytes: int) -> Buffer:
@@ -69,6 +90,11 @@ class Launcher(ABC):
         buffer = self.allocate(contiguous.nbytes)
         self.upload(contiguous, buffer)
         return buffer
+
+
+def aligned_bytes(num_bytes: int) -> int:
+    """What a buffer takes of the device's memory."""
+    return -(-max(num_bytes, 1) // _ALIGNMENT) * _ALIGNMENT
 
 
 def fill(dtype: np.dtype[Any], **fields: Any) -> npt.NDArray[Any]:
