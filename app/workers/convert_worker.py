@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from app.converter.pipeline import convert, evaluate_checkpoint, plan_conversion
 from app.converter.plan import Options
 from app.converter.workdir import WorkDir
-from app.core.errors import AppError, JobCancelledError
-from app.core.events import (
-    ConversionFinished,
-    ConversionPlanned,
-    ErrorInfo,
-    EvaluationFinished,
-    Event,
-    JobCancelled,
-    JobFailed,
-)
+from app.core.events import ConversionFinished, ConversionPlanned, EvaluationFinished, Event
 from app.core.jobs import CancelToken
 from app.workers.child import Listener
 from app.workers.commands import (
@@ -30,8 +19,7 @@ from app.workers.commands import (
     EvaluateCheckpoint,
     PlanConversion,
 )
-
-_logger = logging.getLogger(__name__)
+from app.workers.job_thread import JobThread
 
 
 class _JobCancel(CancelToken):
@@ -44,11 +32,11 @@ Job = Callable[[_JobCancel], Event]
 
 
 class ConvertService:
-    """Runs jobs on a thread of its own, so that a cancel is heard meanwhile; later jobs wait."""
+    """One job after another."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="conversion")
+        self._jobs = JobThread(listener, "conversion")
         self._cancel = _JobCancel()
 
     def handle(self, command: Command) -> None:
@@ -61,7 +49,7 @@ class ConvertService:
             case EvaluateCheckpoint():
                 self._begin(partial(self._evaluate, command))
             case DiscardParts():
-                self._thread.submit(WorkDir(command.output).discard)
+                self._jobs.run_later(WorkDir(command.output).discard)
             case CancelJob():
                 self._cancel.keeps_parts = command.keeps_parts
                 self._cancel.cancel()
@@ -72,14 +60,11 @@ class ConvertService:
         """Cancels and waits; what is converted stays to be resumed."""
         self._cancel.keeps_parts = True
         self._cancel.cancel()
-        self._thread.shutdown()
+        self._jobs.close()
 
     def _begin(self, job: Job) -> None:
         self._cancel = _JobCancel()
-        self._thread.submit(self._run, job, self._cancel)
-
-    def _run(self, job: Job, cancel: _JobCancel) -> None:
-        self._listener(_last_event(job, cancel))
+        self._jobs.begin(partial(job, self._cancel))
 
     def _convert(self, command: ConvertSource, cancel: _JobCancel) -> Event:
         """The pipeline keeps the parts of every failure (`resume`); here it is decided."""
@@ -135,16 +120,3 @@ class ConvertService:
 def create_service(listener: Listener) -> ConvertService:
     """Conversion, without a job."""
     return ConvertService(listener)
-
-
-def _last_event(job: Job, cancel: _JobCancel) -> Event:
-    try:
-        return job(cancel)
-    except JobCancelledError:
-        return JobCancelled()
-    except AppError as error:
-        _logger.info("The job was refused: %s %s", error.message, error.detail)
-        return JobFailed(ErrorInfo.from_exception(error))
-    except Exception as error:  # a fault of ours: the queue must go on, the log says where
-        _logger.exception("The job failed.")
-        return JobFailed(ErrorInfo.from_exception(error))
