@@ -6,7 +6,7 @@
 //
 // A variant is made by macros: BITS 3, 4, 8, 16; SCHEME 0 sym, 1 zero, 2 affine; GROUP 16, 32, 64 columns, or 128 for
 // that and all wider groups; SCALE_TYPE and BIAS_TYPE 0 fp16, 1 fp32, 2 two-level with uint8 codes, 3 with int8 codes;
-// TOKENS 1 or 8; ROW_TILES, K_SLICES.
+// TOKENS 1 or 8; ROW_TILES, K_SLICES; EXPERTS 0, or 1 for a stack of matrices of which each row of the grid reads one.
 #include "fragments.cuh"
 #include "gemv.cuh"
 #include "tiles.cuh"
@@ -23,6 +23,35 @@ constexpr int kMinBlocks = (BITS < 8 && SCHEME == 0 ? 768 : 512) / kThreads;
 constexpr u32 kSymmetricZero = 1u << (BITS - 1);
 
 #include "groups.cuh"  // needs kGroups and kGroupColumns
+
+// Whose rows a block multiplies, and with which matrix of a stack.
+#if EXPERTS
+struct Batch {
+    const int* pairs;
+    int matrix, num_pairs;
+
+    __device__ __forceinline__ explicit Batch(const GemvArgs& args)
+        : pairs(args.visit_pairs + blockIdx.y * 8), matrix(args.visit_matrices[blockIdx.y]), num_pairs(0) {
+        if (matrix >= 0 && args.matrix_places) matrix = args.matrix_places[matrix];
+        if (matrix < 0) return;
+        while (num_pairs < TOKENS && pairs[num_pairs] >= 0) ++num_pairs;
+    }
+    __device__ __forceinline__ int count(const GemvArgs&) const { return num_pairs; }
+    __device__ __forceinline__ int input_row(const GemvArgs& args, int token) const {
+        return pairs[token] / args.pairs_per_row;
+    }
+    __device__ __forceinline__ int output_row(int token) const { return pairs[token]; }
+};
+#else
+struct Batch {
+    static constexpr int matrix = 0;
+
+    __device__ __forceinline__ explicit Batch(const GemvArgs&) {}
+    __device__ __forceinline__ int count(const GemvArgs& args) const { return args.num_tokens; }
+    __device__ __forceinline__ int input_row(const GemvArgs&, int token) const { return token; }
+    __device__ __forceinline__ int output_row(int token) const { return token; }
+};
+#endif
 
 struct Unit {
     uint4 loads[kUnitLoads];
@@ -128,9 +157,10 @@ __device__ __forceinline__ void multiply_unit(const LanePointers& at, const Unit
 }
 
 // Mean and 1 / deviation of each token, in shared memory; for an RMSNorm the mean is 0.
-__device__ void measure_tokens(const GemvArgs& args, float (*stats)[2], float* scratch) {
-    const float* x = static_cast<const float*>(args.x);
-    for (int token = 0; token < args.num_tokens; ++token, x += args.in_features) {
+__device__ void measure_tokens(const GemvArgs& args, const Batch& batch, float (*stats)[2], float* scratch) {
+    for (int token = 0; token < batch.count(args); ++token) {
+        const size_t row = batch.input_row(args, token);
+        const float* x = static_cast<const float*>(args.x) + row * args.x_stride;
         float mean = 0.0f, square = 0.0f;
         if (args.input == kLayerNorm) {
             for (int i = threadIdx.x; i < args.in_features; i += kThreads) mean += x[i];
@@ -147,9 +177,10 @@ __device__ void measure_tokens(const GemvArgs& args, float (*stats)[2], float* s
     }
 }
 
-__device__ __forceinline__ float load_input(const GemvArgs& args, int token, int column, const float (*stats)[2]) {
-    const int source = args.perm ? args.perm[column] : column;
-    const size_t at = static_cast<size_t>(token) * args.in_features + source;
+__device__ __forceinline__ float load_input(const GemvArgs& args, const Batch& batch, int token, int column,
+                                            const float (*stats)[2]) {
+    const int source = args.perm ? args.perm[batch.matrix * args.in_features + column] : column;
+    const size_t at = static_cast<size_t>(batch.input_row(args, token)) * args.x_stride + source;
     if (args.input == kHalfs) return __half2float(static_cast<const half*>(args.x)[at]);
     const float raw = static_cast<const float*>(args.x)[at];
     if (args.input == kFloats) return raw;
@@ -166,11 +197,12 @@ __device__ __forceinline__ int staged_place(int column) {
 }
 
 // Columns [begin, begin + count) as halfs [TOKENS][stride]; zero beyond the tokens and the columns that exist.
-__device__ void stage(const GemvArgs& args, half* x, int stride, int begin, int count, const float (*stats)[2]) {
+__device__ void stage(const GemvArgs& args, const Batch& batch, half* x, int stride, int begin, int count,
+                      const float (*stats)[2]) {
     for (int token = 0; token < TOKENS; ++token) {
         for (int i = threadIdx.x; i < count; i += kThreads) {
-            const bool exists = token < args.num_tokens && begin + i < args.in_features;
-            const float v = exists ? load_input(args, token, begin + i, stats) : 0.0f;
+            const bool exists = token < batch.count(args) && begin + i < args.in_features;
+            const float v = exists ? load_input(args, batch, token, begin + i, stats) : 0.0f;
             x[token * stride + staged_place(i)] = __float2half_rn(v);
         }
     }
@@ -190,29 +222,37 @@ __device__ void sum_groups(const half* x, int stride, int count, float* sums) {
 
 __device__ __forceinline__ float activate(int kind, float v) {
     if (kind == kSilu) return __fdividef(v, 1.0f + __expf(-v));
+    if (kind == kSigmoid) return __fdividef(1.0f, 1.0f + __expf(-v));
     if (kind == kGelu) return 0.5f * v * (1.0f + erff(v * 0.70710678f));
     return 0.5f * v * (1.0f + tanhf(0.79788456f * (v + 0.044715f * v * v * v)));
 }
 
-__device__ __forceinline__ float with_bias(const GemvArgs& args, float v, int row) {
-    return args.bias ? v + args.bias[row] : v;
+__device__ __forceinline__ float join(const GemvArgs& args, float gate, float up) {
+    if (args.activation != kClampedSwiglu) return activate(args.activation, gate) * up;
+    gate = fminf(gate, args.swiglu_limit);
+    up = fminf(fmaxf(up, -args.swiglu_limit), args.swiglu_limit);
+    return (up + 1.0f) * __fdividef(gate, 1.0f + __expf(-args.swiglu_alpha * gate));
+}
+
+__device__ __forceinline__ float with_bias(const GemvArgs& args, const Batch& batch, float v, int row) {
+    return args.bias ? v + args.bias[batch.matrix * args.out_features + row] : v;
 }
 
 // Gate and up rows of a tile stand eight and eight.
-__device__ void store_gated(const GemvArgs& args, const float (*tile)[TOKENS], int first_row) {
-    for (int i = threadIdx.x; i < kTileRows / 2 * ROW_TILES * args.num_tokens; i += kThreads) {
-        const int token = i % args.num_tokens, unit = i / args.num_tokens;
+__device__ void store_gated(const GemvArgs& args, const Batch& batch, const float (*tile)[TOKENS], int first_row) {
+    for (int i = threadIdx.x; i < kTileRows / 2 * ROW_TILES * batch.count(args); i += kThreads) {
+        const int token = i % batch.count(args), unit = i / batch.count(args);
         const int local = unit / 8 * kTileRows + unit % 8, row = first_row + local;
         if (row >= args.out_features) continue;
-        const float gate = with_bias(args, tile[local][token], row);
-        const float up = with_bias(args, tile[local + 8][token], row + 8);
-        const size_t at = static_cast<size_t>(token) * args.out_stride + first_row / 2 + unit;
-        static_cast<half*>(args.out)[at] = __float2half_rn(activate(args.activation, gate) * up);
+        const float gate = with_bias(args, batch, tile[local][token], row);
+        const float up = with_bias(args, batch, tile[local + 8][token], row + 8);
+        const size_t at = static_cast<size_t>(batch.output_row(token)) * args.out_stride + first_row / 2 + unit;
+        static_cast<half*>(args.out)[at] = __float2half_rn(join(args, gate, up));
     }
 }
 
-__device__ __forceinline__ float store_one(const GemvArgs& args, float v, int token, int row) {
-    const size_t at = static_cast<size_t>(token) * args.out_stride + row;
+__device__ __forceinline__ float store_one(const GemvArgs& args, float v, int out_row, int row) {
+    const size_t at = static_cast<size_t>(out_row) * args.out_stride + row;
     switch (args.epilogue) {
         case kStoreFloat: static_cast<float*>(args.out)[at] = v; break;
         case kAddToResidual: static_cast<float*>(args.out)[at] += args.multiplier * v; break;
@@ -223,7 +263,7 @@ __device__ __forceinline__ float store_one(const GemvArgs& args, float v, int to
             break;
         case kActivate: static_cast<half*>(args.out)[at] = __float2half_rn(activate(args.activation, v)); break;
         case kGateWith:
-            v = activate(args.activation, v) * __half2float(args.other[at]);
+            v = join(args, v, __half2float(args.other[at]));
             static_cast<half*>(args.out)[at] = __float2half_rn(v);
             break;
         default: static_cast<half*>(args.out)[at] = __float2half_rn(v);
@@ -248,15 +288,16 @@ __device__ void store_greatest(const GemvArgs& args, const float (*tile)[TOKENS]
     args.block_argmax[blockIdx.x * args.num_tokens + token] = where;
 }
 
-__device__ void store(const GemvArgs& args, float (*tile)[TOKENS], int first_row) {
+__device__ void store(const GemvArgs& args, const Batch& batch, float (*tile)[TOKENS], int first_row) {
     if (args.epilogue == kGate) {
-        store_gated(args, tile, first_row);
+        store_gated(args, batch, tile, first_row);
         return;
     }
-    for (int i = threadIdx.x; i < ROW_TILES * kTileRows * args.num_tokens; i += kThreads) {
-        const int token = i % args.num_tokens, local = i / args.num_tokens, row = first_row + local;
+    for (int i = threadIdx.x; i < ROW_TILES * kTileRows * batch.count(args); i += kThreads) {
+        const int token = i % batch.count(args), local = i / batch.count(args), row = first_row + local;
         if (row >= args.out_features) continue;
-        tile[local][token] = store_one(args, with_bias(args, tile[local][token], row), token, row);
+        const float v = with_bias(args, batch, tile[local][token], row);
+        tile[local][token] = store_one(args, v, batch.output_row(token), row);
     }
     if (args.epilogue == kLogits) {
         __syncthreads();
@@ -285,24 +326,26 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks) gemv(const Ge
     __shared__ float partial[ROW_TILES * K_SLICES][kWarp][4];
     __shared__ float tile_values[ROW_TILES * kTileRows][TOKENS];
     __shared__ float stats[TOKENS][2], scratch[kThreads / kWarp];
+    const Batch batch(args);
+    if (EXPERTS && batch.count(args) == 0) return;
     const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
     const int num_tiles = (args.out_features + kTileRows - 1) / kTileRows;
     const int tile = min(static_cast<int>(blockIdx.x) * ROW_TILES + warp / K_SLICES, num_tiles - 1);
     const int num_units = args.num_steps / kUnitSteps, chunk_units = args.chunk_steps / kUnitSteps;
     const int stride = args.chunk_steps * kStepColumns + kPadding;
     float* sums = reinterpret_cast<float*>(x + TOKENS * stride);
-    const LanePointers at = point(args, tile);
+    const LanePointers at = point(args, batch.matrix * num_tiles + tile);
     const half* lane_x = x + (TOKENS == 1 ? 0 : lane / 4) * stride + lane % 4 * 16;
     float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 
-    if (args.input >= kRmsNorm) measure_tokens(args, stats, scratch);
+    if (args.input >= kRmsNorm) measure_tokens(args, batch, stats, scratch);
     for (int first = 0; first < num_units; first += chunk_units) {
         const int end = min(first + chunk_units, num_units), start = first + warp % K_SLICES;
         // Codes depend on nothing: they are under way before the activations are ready.
         Unit next = load_unit(at.codes, min(start, end - 1));
         __syncthreads();  // until all have read the chunk before
         const int count = (end - first) * kUnitColumns;
-        stage(args, x, stride, first * kUnitColumns, count, stats);
+        stage(args, batch, x, stride, first * kUnitColumns, count, stats);
         __syncthreads();
         if constexpr (kIsAffine) {
             sum_groups(x, stride, count, sums);
@@ -318,5 +361,5 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks) gemv(const Ge
         }
     }
     reduce(acc, partial, tile_values);
-    store(args, tile_values, blockIdx.x * ROW_TILES * kTileRows);
+    store(args, batch, tile_values, blockIdx.x * ROW_TILES * kTileRows);
 }

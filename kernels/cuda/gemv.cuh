@@ -4,7 +4,8 @@
 #include "common.cuh"
 
 enum Input { kHalfs, kFloats, kRmsNorm, kLayerNorm };  // what x is, and what is done to it first
-enum Activation { kSilu, kGelu, kGeluTanh };
+// kClampedSwiglu joins gate and up alone: (up + 1) * gate * sigmoid(alpha * gate), both clamped before (gpt-oss).
+enum Activation { kSilu, kGelu, kGeluTanh, kSigmoid, kClampedSwiglu };
 enum Epilogue {
     kStoreHalf,      // out half [tokens][out]
     kStoreFloat,     // out float [tokens][out]
@@ -24,14 +25,22 @@ struct GemvArgs {
     const u8* zeros;
     const int* perm;    // [in]: stored column c belongs to input perm[c]; or null
     const float* bias;  // [out] or null
-    const void* x;      // [tokens][in], floats unless kHalfs
+    const void* x;      // [tokens][x_stride], floats unless kHalfs
     const float* norm_weight;
     const float* norm_bias;
     const half* other;  // kGateWith: [tokens][out]
     void* out;
     float* block_max;  // kLogits: [blocks][tokens], and where it is
     int* block_argmax;
-    int out_features, in_features, out_stride, num_steps, num_groups, num_supers, group_shift, num_tokens, chunk_steps;
+    int out_features, in_features, x_stride, out_stride, num_steps, num_groups, num_supers, group_shift;
+    int num_tokens, chunk_steps;
     int input, epilogue, activation;
     float eps, multiplier, softcap;  // softcap 0: none
+    float swiglu_limit, swiglu_alpha;
+    // EXPERTS: matrices of one shape, one after the other with rows padded to tiles, biases and perms likewise; which
+    // of them a block (blockIdx.y: a visit) reads, and for whom.
+    const int* visit_matrices;  // [gridDim.y]: -1 for no visit
+    const int* visit_pairs;     // [gridDim.y][8]: rows of out, -1 behind the last; pair / pairs_per_row are rows of x
+    const int* matrix_places;   // [matrices]: where in this stack, -1 for in another one; null: as they are
+    int pairs_per_row;
 };

@@ -34,6 +34,8 @@ class Activation(IntEnum):
     SILU = 0
     GELU = 1
     GELU_TANH = 2
+    SIGMOID = 3
+    CLAMPED_SWIGLU = 4
 
 
 class Epilogue(IntEnum):
@@ -73,10 +75,15 @@ GEMV_ARGS = np.dtype(
             "x", "norm_weight", "norm_bias", "other", "out", "block_max", "block_argmax",
         )),
         *((name, np.int32) for name in (
-            "out_features", "in_features", "out_stride", "num_steps", "num_groups", "num_supers",
+            "out_features", "in_features", "x_stride", "out_stride", "num_steps", "num_groups",
+            "num_supers",
             "group_shift", "num_tokens", "chunk_steps", "input", "epilogue", "activation",
         )),
-        *((name, np.float32) for name in ("eps", "multiplier", "softcap")),
+        *((name, np.float32) for name in (
+            "eps", "multiplier", "softcap", "swiglu_limit", "swiglu_alpha",
+        )),
+        *((name, np.uintp) for name in ("visit_matrices", "visit_pairs", "matrix_places")),
+        ("pairs_per_row", np.int32),
     ],
     align=True,
 )  # fmt: skip
@@ -97,7 +104,8 @@ def group_shift(group_size: int) -> int:
 @dataclass(frozen=True, slots=True)
 class GemvVariant:
     """One compiled form of gemv.cu: 16 bits means dense halfs without scales; a `group` of 128
-    stands for all wider ones too, whose groups are found by `group_shift`."""
+    stands for all wider ones too, whose groups are found by `group_shift`; `is_stack` reads one
+    of many matrices in each row of the grid."""
 
     bits: int
     scheme: Scheme = Scheme.SYM
@@ -107,6 +115,7 @@ class GemvVariant:
     tokens: int = 1
     row_tiles: int = 2
     k_slices: int = 4
+    is_stack: bool = False
 
     @property
     def source(self) -> ModuleSource:
@@ -120,6 +129,7 @@ class GemvVariant:
             "TOKENS": self.tokens,
             "ROW_TILES": self.row_tiles,
             "K_SLICES": self.k_slices,
+            "EXPERTS": int(self.is_stack),
         }
         return ModuleSource("gemv.cu", tuple((name, str(value)) for name, value in macros.items()))
 

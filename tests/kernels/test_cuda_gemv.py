@@ -131,6 +131,7 @@ class Launcher:
         self.fields = {
             "out_features": rows,
             "in_features": columns,
+            "x_stride": columns,
             "out_stride": rows,
             "num_steps": steps,
             "num_groups": groups,

@@ -171,6 +171,7 @@ def _sizes(linear: Linear, variant: GemvVariant, arrays: Arrays) -> dict[str, An
     return {
         "out_features": linear.shape[0],
         "in_features": linear.shape[1],
+        "x_stride": linear.shape[1],
         "num_steps": columns // STEP_COLUMNS,
         "num_groups": arrays["scales"].shape[1] if "scales" in arrays else 1,
         "num_supers": -(-columns // _SUPER_COLUMNS) if is_two_level else 0,
