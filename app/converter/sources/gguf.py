@@ -63,9 +63,7 @@ class GgufSource(Source):
         self.path, self.name, self.files = path, model.name, model.paths
         architecture = ARCHITECTURES[architecture_of(model.metadata, model.file)]
         _check_block_version(model)
-        shapes = {name: stored.shape for name, stored in model.tensors.items()}
-        tables = _load_rope_tables(model.tensors)
-        self.config = config_from_gguf(model.metadata, shapes, tables, file=model.file)
+        self.config = read_config(model)
         self.spec = create_spec(self.config)
         draft = draft_tensors(self.config, model.tensors, "blk.")
         names = map_names(self.spec, architecture, model.tensors, model.file, draft)
@@ -86,6 +84,16 @@ class GgufSource(Source):
 
     def close(self) -> None:
         """Nothing stays open between reads."""
+
+
+def read_config(model: GgufModel) -> dict[str, Any]:
+    """The Hugging Face configuration that the metadata and the tensors' headers amount to.
+
+    Raises InvalidSourceError or UnsupportedError; reads no weight but ROPE_TABLES.
+    """
+    shapes = {name: stored.shape for name, stored in model.tensors.items()}
+    tables = _load_rope_tables(model.tensors)
+    return config_from_gguf(model.metadata, shapes, tables, file=model.file)
 
 
 def _check_block_version(model: GgufModel) -> None:
