@@ -7,40 +7,33 @@
 // A variant is made by macros: BITS 3, 4, 8, 16; SCHEME 0 sym, 1 zero, 2 affine; GROUP 16, 32, 64 columns, or 128 for
 // that and all wider groups; SCALE_TYPE and BIAS_TYPE 0 fp16, 1 fp32, 2 two-level with uint8 codes, 3 with int8 codes;
 // TOKENS 1 or 8; ROW_TILES, K_SLICES; EXPERTS 0, or 1 for a stack of matrices of which each row of the grid reads one.
-#include "fragments.cuh"
-#include "gemv.cuh"
-#include "tiles.cuh"
+#include "epilogue.cuh"
+#include "norms.cuh"
+#include "units.cuh"
 
-constexpr int kFragmentColumns = 16;
-constexpr int kStepLoads = BITS == 3 ? 1 : BITS / 4, kUnitLoads = BITS == 3 ? 3 : kUnitSteps * kStepLoads;
-constexpr int kGroupColumns = BITS == 16 ? kUnitColumns : GROUP;
-constexpr int kGroups = kUnitColumns / kGroupColumns, kGroupFragments = kGroupColumns / kFragmentColumns;
 constexpr int kPadding = 8;  // halfs that keep tokens on different banks
-constexpr bool kIsQuantized = BITS != 16, kIsAffine = kIsQuantized && SCHEME == 2;
 constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
 // 80 registers; 128 where wider codes or more values of groups are in flight.
 constexpr int kMinBlocks = (BITS < 8 && SCHEME == 0 ? 768 : 512) / kThreads;
-constexpr u32 kSymmetricZero = 1u << (BITS - 1);
-
-#include "groups.cuh"  // needs kGroups and kGroupColumns
 
 // Whose rows a block multiplies, and with which matrix of a stack.
 #if EXPERTS
 struct Batch {
-    const int* pairs;
     int matrix, num_pairs;
 
     __device__ __forceinline__ explicit Batch(const GemvArgs& args)
-        : pairs(args.visit_pairs + blockIdx.y * 8), matrix(args.visit_matrices[blockIdx.y]), num_pairs(0) {
+        : matrix(args.visit_matrices[blockIdx.y]), num_pairs(0) {
         if (matrix >= 0 && args.matrix_places) matrix = args.matrix_places[matrix];
-        if (matrix < 0) return;
-        while (num_pairs < TOKENS && pairs[num_pairs] >= 0) ++num_pairs;
+        while (matrix >= 0 && num_pairs < TOKENS && output_row(args, num_pairs) >= 0) ++num_pairs;
     }
-    __device__ __forceinline__ int count(const GemvArgs&) const { return num_pairs; }
+    // At one token a visit that is one at all has one pair.
+    __device__ __forceinline__ int count(const GemvArgs&) const { return TOKENS == 1 ? 1 : num_pairs; }
     __device__ __forceinline__ int input_row(const GemvArgs& args, int token) const {
-        return pairs[token] / args.pairs_per_row;
+        return output_row(args, token) / args.pairs_per_row;
     }
-    __device__ __forceinline__ int output_row(int token) const { return pairs[token]; }
+    __device__ __forceinline__ int output_row(const GemvArgs& args, int token) const {
+        return args.visit_pairs[blockIdx.y * 8 + token];
+    }
 };
 #else
 struct Batch {
@@ -49,7 +42,7 @@ struct Batch {
     __device__ __forceinline__ explicit Batch(const GemvArgs&) {}
     __device__ __forceinline__ int count(const GemvArgs& args) const { return args.num_tokens; }
     __device__ __forceinline__ int input_row(const GemvArgs&, int token) const { return token; }
-    __device__ __forceinline__ int output_row(int token) const { return token; }
+    __device__ __forceinline__ int output_row(const GemvArgs&, int token) const { return token; }
 };
 #endif
 
@@ -65,52 +58,6 @@ __device__ __forceinline__ Unit load_unit(const uint4* codes, int unit) {
     }
     return result;
 }
-
-using ZeroValues = GroupValues<kIsQuantized && SCHEME == 1 ? kZero : kAbsent>;
-
-// Codes, scales and the like of the rows of this lane, from their tile on.
-struct LanePointers {
-    const uint4* codes;
-    GroupValues<kIsQuantized ? SCALE_TYPE : kAbsent> scales;
-    GroupValues<kIsAffine ? BIAS_TYPE : kAbsent> biases;
-    ZeroValues zeros;
-};
-
-__device__ __forceinline__ LanePointers point(const GemvArgs& args, int tile) {
-    const int lane = threadIdx.x % kWarp;
-    const size_t units = static_cast<size_t>(tile) * (args.num_steps / kUnitSteps);
-    return {args.codes + units * kUnitLoads * kWarp + lane, {args, args.scales, args.super_scales, tile},
-            {args, args.biases, args.super_biases, tile}, {args, args.zeros, nullptr, tile}};
-}
-
-__device__ __forceinline__ ZeroPoints zero_points(const ZeroValues::Unit& zeros, int part) {
-    if constexpr (SCHEME == 0) return same_zero(kSymmetricZero);
-    if constexpr (SCHEME == 2) return same_zero(0);
-    const u32 codes = zeros.raw(part);
-    return {thousand_plus(codes & 255), thousand_plus(codes >> 8)};
-}
-
-// Fragments of a unit, one after the other; three-bit codes are decoded a step at a time.
-struct Decoder {
-    const u32* words;
-    u32 pairs[16];
-
-    __device__ __forceinline__ void decode(int fragment, const ZeroPoints& zero, u32 (&a)[4]) {
-        if constexpr (BITS == 4) decode_nibbles(words[fragment], zero, a);
-        if constexpr (BITS == 8) decode_bytes(words[2 * fragment], words[2 * fragment + 1], zero, a);
-        if constexpr (BITS == 3) {
-            const int first = 4 * (fragment % 4);
-            // Every group has zero points of its own: what other groups' fragments would need is thrown away.
-            if (first == 0 || kGroupColumns < kStepColumns) decode_three_bits(words + fragment / 4 * 3, zero, pairs);
-#pragma unroll
-            for (int r = 0; r < 4; ++r) a[r] = pairs[first + r];
-        }
-        if constexpr (BITS == 16) {
-#pragma unroll
-            for (int r = 0; r < 4; ++r) a[r] = words[4 * fragment + r];
-        }
-    }
-};
 
 // acc += scale * c, for two rows and two tokens.
 __device__ __forceinline__ void add_scaled(float2 scale, const float (&c)[4], float (&acc)[4]) {
@@ -156,36 +103,15 @@ __device__ __forceinline__ void multiply_unit(const LanePointers& at, const Unit
     }
 }
 
-// Mean and 1 / deviation of each token, in shared memory; for an RMSNorm the mean is 0.
-__device__ void measure_tokens(const GemvArgs& args, const Batch& batch, float (*stats)[2], float* scratch) {
+// Of each token, in shared memory.
+__device__ void measure_tokens(const GemvArgs& args, const Batch& batch, Deviation* stats, float* scratch) {
     for (int token = 0; token < batch.count(args); ++token) {
-        const size_t row = batch.input_row(args, token);
-        const float* x = static_cast<const float*>(args.x) + row * args.x_stride;
-        float mean = 0.0f, square = 0.0f;
-        if (args.input == kLayerNorm) {
-            for (int i = threadIdx.x; i < args.in_features; i += kThreads) mean += x[i];
-            mean = __fdividef(block_sum(mean, scratch), args.in_features);
-            __syncthreads();
-        }
-        for (int i = threadIdx.x; i < args.in_features; i += kThreads) square += (x[i] - mean) * (x[i] - mean);
-        square = __fdividef(block_sum(square, scratch), args.in_features);
-        if (threadIdx.x == 0) {
-            stats[token][0] = mean;
-            stats[token][1] = rsqrtf(square + args.eps);
-        }
+        const float* x = static_cast<const float*>(args.x) + static_cast<size_t>(batch.input_row(args, token)) * args.x_stride;
+        const Deviation deviation =
+            measure<kThreads>(x, args.in_features, args.input == kLayerNorm, args.eps, scratch);
+        if (threadIdx.x == 0) stats[token] = deviation;
         __syncthreads();
     }
-}
-
-__device__ __forceinline__ float load_input(const GemvArgs& args, const Batch& batch, int token, int column,
-                                            const float (*stats)[2]) {
-    const int source = args.perm ? args.perm[batch.matrix * args.in_features + column] : column;
-    const size_t at = static_cast<size_t>(batch.input_row(args, token)) * args.x_stride + source;
-    if (args.input == kHalfs) return __half2float(static_cast<const half*>(args.x)[at]);
-    const float raw = static_cast<const float*>(args.x)[at];
-    if (args.input == kFloats) return raw;
-    const float v = (raw - stats[token][0]) * stats[token][1];
-    return v * args.norm_weight[source] + (args.norm_bias ? args.norm_bias[source] : 0.0f);
 }
 
 // Activations are staged in the order of the B operand: of each step, lanes with t = lane % 4 find their two halfs of
@@ -198,11 +124,12 @@ __device__ __forceinline__ int staged_place(int column) {
 
 // Columns [begin, begin + count) as halfs [TOKENS][stride]; zero beyond the tokens and the columns that exist.
 __device__ void stage(const GemvArgs& args, const Batch& batch, half* x, int stride, int begin, int count,
-                      const float (*stats)[2]) {
+                      const Deviation* stats) {
     for (int token = 0; token < TOKENS; ++token) {
         for (int i = threadIdx.x; i < count; i += kThreads) {
             const bool exists = token < batch.count(args) && begin + i < args.in_features;
-            const float v = exists ? load_input(args, batch, token, begin + i, stats) : 0.0f;
+            const float v = exists ? load_input(args, batch.matrix, batch.input_row(args, token), begin + i, stats[token])
+                                   : 0.0f;
             x[token * stride + staged_place(i)] = __float2half_rn(v);
         }
     }
@@ -220,66 +147,27 @@ __device__ void sum_groups(const half* x, int stride, int count, float* sums) {
     }
 }
 
-__device__ __forceinline__ float activate(int kind, float v) {
-    if (kind == kSilu) return __fdividef(v, 1.0f + __expf(-v));
-    if (kind == kSigmoid) return __fdividef(1.0f, 1.0f + __expf(-v));
-    if (kind == kGelu) return 0.5f * v * (1.0f + erff(v * 0.70710678f));
-    return 0.5f * v * (1.0f + tanhf(0.79788456f * (v + 0.044715f * v * v * v)));
-}
-
-__device__ __forceinline__ float join(const GemvArgs& args, float gate, float up) {
-    if (args.activation != kClampedSwiglu) return activate(args.activation, gate) * up;
-    gate = fminf(gate, args.swiglu_limit);
-    up = fminf(fmaxf(up, -args.swiglu_limit), args.swiglu_limit);
-    return (up + 1.0f) * __fdividef(gate, 1.0f + __expf(-args.swiglu_alpha * gate));
-}
-
-__device__ __forceinline__ float with_bias(const GemvArgs& args, const Batch& batch, float v, int row) {
-    return args.bias ? v + args.bias[batch.matrix * args.out_features + row] : v;
-}
-
 // Gate and up rows of a tile stand eight and eight.
 __device__ void store_gated(const GemvArgs& args, const Batch& batch, const float (*tile)[TOKENS], int first_row) {
     for (int i = threadIdx.x; i < kTileRows / 2 * ROW_TILES * batch.count(args); i += kThreads) {
         const int token = i % batch.count(args), unit = i / batch.count(args);
         const int local = unit / 8 * kTileRows + unit % 8, row = first_row + local;
         if (row >= args.out_features) continue;
-        const float gate = with_bias(args, batch, tile[local][token], row);
-        const float up = with_bias(args, batch, tile[local + 8][token], row + 8);
-        const size_t at = static_cast<size_t>(batch.output_row(token)) * args.out_stride + first_row / 2 + unit;
-        static_cast<half*>(args.out)[at] = __float2half_rn(join(args, gate, up));
+        store_joined(args, tile[local][token], tile[local + 8][token], batch.output_row(args, token),
+                     batch.matrix * args.out_features + row, first_row / 2 + unit);
     }
-}
-
-__device__ __forceinline__ float store_one(const GemvArgs& args, float v, int out_row, int row) {
-    const size_t at = static_cast<size_t>(out_row) * args.out_stride + row;
-    switch (args.epilogue) {
-        case kStoreFloat: static_cast<float*>(args.out)[at] = v; break;
-        case kAddToResidual: static_cast<float*>(args.out)[at] += args.multiplier * v; break;
-        case kLogits:
-            v *= args.multiplier;
-            if (args.softcap > 0.0f) v = args.softcap * tanhf(__fdividef(v, args.softcap));
-            static_cast<float*>(args.out)[at] = v;
-            break;
-        case kActivate: static_cast<half*>(args.out)[at] = __float2half_rn(activate(args.activation, v)); break;
-        case kGateWith:
-            v = join(args, v, __half2float(args.other[at]));
-            static_cast<half*>(args.out)[at] = __float2half_rn(v);
-            break;
-        default: static_cast<half*>(args.out)[at] = __float2half_rn(v);
-    }
-    return v;
 }
 
 // The block's greatest logit of each token and its row (the first of equals), for choosing greedily.
 __device__ void store_greatest(const GemvArgs& args, const float (*tile)[TOKENS], int first_row) {
     const int token = threadIdx.x;
     if (token >= args.num_tokens) return;
-    float best = -3.402823466e38f;
+    float best = tile[0][token];
     int where = first_row;
-    for (int local = 0; local < ROW_TILES * kTileRows && first_row + local < args.out_features; ++local) {
+    for (int local = 1; local < ROW_TILES * kTileRows && first_row + local < args.out_features; ++local) {
         const float v = tile[local][token];
-        if (v > best) {
+        // What is not a number stays: sampling.cu must see it.
+        if (v > best || v != v) {
             best = v;
             where = first_row + local;
         }
@@ -296,8 +184,8 @@ __device__ void store(const GemvArgs& args, const Batch& batch, float (*tile)[TO
     for (int i = threadIdx.x; i < ROW_TILES * kTileRows * batch.count(args); i += kThreads) {
         const int token = i % batch.count(args), local = i / batch.count(args), row = first_row + local;
         if (row >= args.out_features) continue;
-        const float v = with_bias(args, batch, tile[local][token], row);
-        tile[local][token] = store_one(args, v, batch.output_row(token), row);
+        const float v = with_bias(args, tile[local][token], batch.matrix * args.out_features + row);
+        tile[local][token] = store_one(args, v, batch.output_row(args, token), row);
     }
     if (args.epilogue == kLogits) {
         __syncthreads();
@@ -325,9 +213,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks) gemv(const Ge
     DYNAMIC_SHARED(half, x);  // [TOKENS][stride], then the sums
     __shared__ float partial[ROW_TILES * K_SLICES][kWarp][4];
     __shared__ float tile_values[ROW_TILES * kTileRows][TOKENS];
-    __shared__ float stats[TOKENS][2], scratch[kThreads / kWarp];
+    __shared__ Deviation stats[TOKENS];
+    __shared__ float scratch[kThreads / kWarp];
     const Batch batch(args);
-    if (EXPERTS && batch.count(args) == 0) return;
+    if (EXPERTS && batch.matrix < 0) return;
     const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
     const int num_tiles = (args.out_features + kTileRows - 1) / kTileRows;
     const int tile = min(static_cast<int>(blockIdx.x) * ROW_TILES + warp / K_SLICES, num_tiles - 1);

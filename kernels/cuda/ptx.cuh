@@ -34,20 +34,43 @@ __device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const u32 (&a)[4], c
 #endif
 }
 
-// Sixteen bytes from global to shared memory, without passing registers.
-__device__ __forceinline__ void copy_async_16(void* shared, const void* global) {
+// Four matrices of 8 x 8 halfs from shared memory, of which lane 8 m + i gives the address of row i of matrix m: register
+// m is row g = lane / 4 of it, columns 2t and 2t + 1 for t = lane % 4; transposed, rows 2t and 2t + 1 of column g.
+template <bool kIsTransposed>
+__device__ __forceinline__ void load_matrices(u32 (&d)[4], const void* row) {
 #ifdef __CUDA_ARCH__
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     static_cast<u32>(__cvta_generic_to_shared(shared))),
-                 "l"(global));
+    const u32 address = static_cast<u32>(__cvta_generic_to_shared(row));
+    if constexpr (kIsTransposed) {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+                     : "r"(address)
+                     : "memory");
+    } else {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+                     : "r"(address)
+                     : "memory");
+    }
 #else
-    cuda_host::copy_async(shared, global, 16);
+    cuda_host::load_matrices("ldmatrix", d, row, kIsTransposed);
+#endif
+}
+
+// Sixteen bytes to shared memory without passing registers: the first num_bytes from global memory, zeros behind them.
+__device__ __forceinline__ void copy_async_16(void* shared, const void* global, int num_bytes = 16) {
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     static_cast<u32>(__cvta_generic_to_shared(shared))),
+                 "l"(global), "r"(num_bytes)
+                 : "memory");
+#else
+    cuda_host::copy_async(shared, global, num_bytes, 16 - num_bytes);
 #endif
 }
 
 __device__ __forceinline__ void commit_copies() {
 #ifdef __CUDA_ARCH__
-    asm volatile("cp.async.commit_group;");
+    asm volatile("cp.async.commit_group;" ::: "memory");
 #else
     cuda_host::commit_copies();
 #endif
@@ -57,7 +80,7 @@ __device__ __forceinline__ void commit_copies() {
 template <int kGroupsLeft>
 __device__ __forceinline__ void wait_for_copies() {
 #ifdef __CUDA_ARCH__
-    asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft));
+    asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft) : "memory");
 #else
     cuda_host::wait_for_copies(kGroupsLeft);
 #endif

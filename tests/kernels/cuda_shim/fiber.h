@@ -35,7 +35,7 @@ enum class Wait { kNone, kBlock, kWarp };
 struct AsyncCopy {
     void* destination;
     const void* source;
-    unsigned num_bytes, group;
+    unsigned num_bytes, num_zeros, group;
 };
 
 struct Fiber : ThreadContext {  // first: device code reads the current fiber as a ThreadContext

@@ -32,10 +32,12 @@ void block_barrier(const char* where);
 void warp_barrier(const char* where, unsigned mask);
 uint64_t shuffle(const char* where, unsigned mask, uint64_t value, Shuffle mode, int operand, int width);
 unsigned ballot(const char* where, unsigned mask, int predicate);
-// The values of all 32 lanes; for operations of the whole warp, such as mma.
-void gather(const char* where, uint64_t value, uint64_t (&values)[32]);
-// Copies happen at the wait, so that a missing wait reads what was there before.
-void copy_async(void* destination, const void* source, unsigned num_bytes);
+// The words of all 32 lanes, [count][32]; for operations of the whole warp, such as mma. They stay until its next but
+// one operation.
+constexpr unsigned kMaxWords = 6;
+const uint32_t (*gather(const char* where, const uint32_t* words, unsigned count))[32];
+// Copies happen at the wait, so that a missing wait reads what was there before; zeros follow the bytes.
+void copy_async(void* destination, const void* source, unsigned num_bytes, unsigned num_zeros);
 void commit_copies();
 void wait_for_copies(unsigned num_groups_left);
 

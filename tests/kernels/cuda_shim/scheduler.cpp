@@ -45,6 +45,7 @@ struct Warp {
     unsigned arrived = 0, mask = 0, generation = 0, alive = 0;
     const char* where = "";
     uint64_t values[2][kWarp];
+    uint32_t words[2][kMaxWords][kWarp];
     uint64_t tokens[2];
 };
 
@@ -394,12 +395,16 @@ unsigned ballot(const char* where, unsigned mask, int predicate) {
     return result;
 }
 
-void gather(const char* where, uint64_t value, uint64_t (&values)[32]) {
-    memcpy(values, meet(kAllLanes, value, where, false), sizeof values);
+const uint32_t (*gather(const char* where, const uint32_t* words, unsigned count))[32] {
+    Warp& warp = block.warps[me().warp];
+    uint32_t(*all)[kWarp] = warp.words[warp.generation & 1];
+    for (unsigned i = 0; i < count; ++i) all[i][me().lane] = words[i];
+    meet(kAllLanes, 0, where, false);
+    return all;
 }
 
-void copy_async(void* destination, const void* source, unsigned num_bytes) {
-    me().copies.push_back({destination, source, num_bytes, me().copy_group});
+void copy_async(void* destination, const void* source, unsigned num_bytes, unsigned num_zeros) {
+    me().copies.push_back({destination, source, num_bytes, num_zeros, me().copy_group});
 }
 
 void commit_copies() { ++me().copy_group; }
@@ -410,6 +415,7 @@ void wait_for_copies(unsigned num_groups_left) {
     for (; done < self.copies.size() && self.copies[done].group + num_groups_left < self.copy_group; ++done) {
         const AsyncCopy& copy = self.copies[done];
         memcpy(copy.destination, copy.source, copy.num_bytes);
+        memset(static_cast<char*>(copy.destination) + copy.num_bytes, 0, copy.num_zeros);
     }
     self.copies.erase(self.copies.begin(), self.copies.begin() + static_cast<long>(done));
 }
