@@ -14,7 +14,8 @@
 constexpr int kPadding = 8;  // halfs that keep tokens on different banks
 constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
 // 80 registers; 128 where wider codes or more values of groups are in flight.
-constexpr int kMinBlocks = (BITS < 8 && SCHEME == 0 ? 768 : 512) / kThreads;
+constexpr bool kIsLean = BITS < 8 && SCHEME == 0 && !(EXPERTS && TOKENS > 1);
+constexpr int kMinBlocks = (kIsLean ? 768 : 512) / kThreads;
 
 // Whose rows a block multiplies, and with which matrix of a stack.
 #if EXPERTS

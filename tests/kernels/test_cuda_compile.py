@@ -27,11 +27,15 @@ SOURCES = {
     "gemv w4 affine g32 two-level": GemvVariant(4, Scheme.AFFINE, 32, U8, U8).source,
     "gemv w3 g128": GemvVariant(3).source,
     "gemv w8 g128": GemvVariant(8).source,
+    "gemv w4 g128, experts": GemvVariant(4, is_stack=True).source,
+    "gemv w4 g128, experts, 8 tokens": GemvVariant(4, tokens=8, is_stack=True).source,
     "attention 128": AttentionVariant(128).attention_source,
     "attention 128 int8": AttentionVariant(128, int8_kv=True).attention_source,
     "rope 128": AttentionVariant(128).rope_source,
     "rows w4": ModuleSource("rows.cu", W4.source.macros),
     "norm": ModuleSource("norm.cu"),
+    "router": ModuleSource("router.cu"),
+    "experts": ModuleSource("experts.cu"),
 }
 BUDGETS: dict[str, dict[str, int]] = json.loads((SOURCE_DIR / "budgets.json").read_text("utf-8"))
 MAX_SHARED_BYTES = 99 << 10
@@ -56,7 +60,9 @@ def test_every_source_has_a_budget() -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_kernel_keeps_its_budget(name: str, architecture: str) -> None:
     log = compiled(name, architecture).log
-    assert numbers(r"(\d+) bytes spill", log) == [0, 0], log
+    spilled = numbers(r"(\d+) bytes spill", log)
+    assert spilled, log
+    assert not any(spilled), log
     assert max(numbers(r"Used (\d+) registers", log)) <= BUDGETS[name]["registers"]
     assert max([0, *numbers(r"(\d+) bytes smem", log)]) <= MAX_SHARED_BYTES
 

@@ -143,12 +143,12 @@ class Launcher:
             **fields,
         }
 
-    def run(self, module: HostModule, **options: Any) -> None:
+    def run(self, module: HostModule, grid_rows: int = 1, **options: Any) -> None:
         """Launches; arrays of `self.arrays` are changed in place."""
         steps = self.fields["chunk_steps"]
         module.launch_struct(
             "gemv",
-            (self.variant.num_blocks(self.matrix.shape[0]),),
+            (self.variant.num_blocks(self.matrix.shape[0]), grid_rows),
             (self.variant.num_threads,),
             GEMV_ARGS,
             {**self.fields, **self.arrays},
