@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,19 @@ from app.checkpoint.reader import Checkpoint
 from app.cli.models import resolve_source
 from app.cli.options import Subparsers, add_command
 from app.cli.output import print_json, print_pairs, print_table
-from app.converter.plan import Options, plan_in_detail
+from app.converter.plan import DetailedPlan, Options, plan_in_detail
 from app.converter.sources.detect import open_source
 from app.core.errors import AppError
 from app.core.paths import library_dir
 from app.core.units import format_bytes
-from app.engine.memory_plan import FitRow, available_memory_bytes, fit_table
+from app.engine.fit import ExactSizes, MachineFit, fit_machine
+from app.engine.memory_plan import FitRow
+from app.engine.vram_plan import checkpoint_sizes, scheme_bytes
 from app.hub.library import resolve
 from app.spec.model_spec import ModelSpec
 from app.spec.moe_spec import MoeSpec
 from app.spec.registry import create_spec
+from app.spec.weights import has_bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class _Finding:
     status: str
     reason: str
     spec: ModelSpec
-    fit: list[FitRow]
+    fit: MachineFit
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -63,24 +67,32 @@ def _inspect(text: str) -> _Finding:
 def _inspect_native(path: Path) -> _Finding:
     with Checkpoint.open(path, verify=False) as checkpoint:
         spec = create_spec(checkpoint.config)
-        fit = fit_table(spec, available_memory_bytes(), checkpoint.total_bytes)
+        exact = ExactSizes(checkpoint.total_bytes, checkpoint_sizes(checkpoint))
+        fit = fit_machine(spec, exact)
     # The other rows are about converting to other grids, and this one is converted.
-    as_stored = [row for row in fit if row.grid == "exact"]
+    as_stored = replace(fit, rows=[row for row in fit.rows if row.grid == "exact"])
     return _Finding("native", "supported", "It is a native checkpoint.", spec, as_stored)
 
 
 def _inspect_source(path: Path) -> _Finding:
     with closing(open_source(path)) as source:
-        plan = plan_in_detail(source, path, Options()).summary
+        detail = plan_in_detail(source, path, Options())
         spec = create_spec(source.config)
-    exact_bytes = plan.output_bytes if plan.grid == "exact" else None
-    fit = fit_table(spec, available_memory_bytes(), exact_bytes)
+    plan, exact = detail.summary, None
+    if plan.grid == "exact":
+        exact = ExactSizes(plan.output_bytes, partial(_planned_size, spec, detail))
+    fit = fit_machine(spec, exact)
     return _Finding(plan.format, "convert", "It runs after conversion.", spec, fit)
+
+
+def _planned_size(spec: ModelSpec, detail: DetailedPlan, name: str, shape: tuple[int, int]) -> int:
+    return scheme_bytes(detail.linears[name].quant, shape, has_bias(spec, name))
 
 
 def _to_refusal(error: AppError) -> dict[str, Any]:
     verdict = {"status": "refused", "reason": error.message}
-    return {"format": None, "architecture": None, "spec": None, "verdict": verdict, "fit": []}
+    unknown = dict.fromkeys(("format", "architecture", "spec", "device"))
+    return {**unknown, "verdict": verdict, "fit": []}
 
 
 def _to_document(finding: _Finding) -> dict[str, Any]:
@@ -89,7 +101,8 @@ def _to_document(finding: _Finding) -> dict[str, Any]:
         "architecture": finding.spec.architecture,
         "spec": asdict(finding.spec),
         "verdict": {"status": finding.status, "reason": finding.reason},
-        "fit": [asdict(row) for row in finding.fit],
+        "device": {"name": finding.fit.device, "note": finding.fit.note},
+        "fit": [asdict(row) for row in finding.fit.rows],
     }
 
 
@@ -117,12 +130,13 @@ def _print(finding: _Finding) -> None:
             ("vocabulary", spec.vocab_size),
             ("trained context", spec.max_position_embeddings),
             ("rope", f"{spec.rope.rope_type}, theta {spec.rope.theta:g}"),
+            ("device", finding.fit.note),
         ]
     )
     print()
     print_table(
         ("GRID", "WEIGHTS", "KV PER TOKEN", "CONTEXT THAT FITS", "WITH INT8 KV"),
-        _to_rows(finding.fit),
+        _to_rows(finding.fit.rows),
     )
 
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 import platform
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-from app.core.errors import UnsupportedError, UsageError
-from app.core.probe import has_nvidia_driver
+from app.core.cards import Card, find_card
+from app.core.errors import (
+    AppError,
+    MissingExtraError,
+    ResourceError,
+    UnsupportedError,
+    UsageError,
+)
 
 DEVICES = ("auto", "cuda", "cpu", "reference")
 # What the cpu executor multiplies quantized weights with: int8 with a step per 32 columns, about
@@ -16,6 +23,9 @@ DEVICES = ("auto", "cuda", "cpu", "reference")
 ACTIVATIONS = ("int8", "fp32")
 # How keys and values are cached: int8 takes half of fp16, with one scale per position and head.
 KV_DTYPES = ("fp16", "int8", "fp32")
+# mma.m16n8k16 and cp.async, which the cuda kernels are made of, came with it (A100, RTX 30).
+OLDEST_COMPUTE_CAPABILITY = (8, 0)
+OLDEST_CUDA_VERSION = (12, 0)  # what CuPy's package for CUDA 12 asks of a driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +41,11 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
-    """`note` says in one sentence why this device, for people."""
+    """`note` says in one sentence why this device, for people; `card` is set for `cuda`."""
 
     device: str
     note: str
+    card: Card | None = None
 
 
 def describe_machine() -> Machine:
@@ -53,23 +64,56 @@ def describe_machine() -> Machine:
 
 
 def choose_device(requested: str = "auto") -> DeviceChoice:
-    """Resolves `auto`.
+    """Resolves `auto`: a card that can run the kernels, else the CPU.
 
-    Raises UsageError for an unknown word, UnsupportedError for an executor that does not exist yet.
+    Whether a model fits the card is for the loader to find out. Raises UsageError for an unknown
+    word; for `cuda`, what `find_usable_card` raises.
     """
     if requested not in DEVICES:
         raise UsageError(f"Unknown device {requested!r}: choose one of {', '.join(DEVICES)}.")
-    if requested == "cuda":
-        raise UnsupportedError("This version has no cuda executor yet; use --device cpu.")
-    if requested == "auto":
-        return DeviceChoice("cpu", f"{_explain_no_cuda()}; running on {_read_cpu_name()}.")
-    return DeviceChoice(requested, f"Chosen by you; running on {_read_cpu_name()}.")
+    if requested not in ("auto", "cuda"):
+        return DeviceChoice(requested, f"Chosen by you; running on {_read_cpu_name()}.")
+    try:
+        card = find_usable_card()
+    except AppError as error:
+        if requested == "cuda":
+            raise
+        return fall_back(error)
+    return DeviceChoice("cuda", f"Running on {card.name}.", card)
 
 
-def _explain_no_cuda() -> str:
-    if has_nvidia_driver():
-        return "An NVIDIA driver is installed, but this version has no cuda executor yet"
-    return "No NVIDIA driver found"
+def fall_back(reason: AppError) -> DeviceChoice:
+    """The CPU, because of what stands against the card."""
+    return DeviceChoice("cpu", f"{reason.message.rstrip('.')}; running on {_read_cpu_name()}.")
+
+
+def find_usable_card() -> Card:
+    """The card that the cuda executor would run on.
+
+    Raises ResourceError without a driver or card, UnsupportedError for one that is too old, and
+    MissingExtraError without CuPy.
+    """
+    card = find_card()
+    if card.compute_capability < OLDEST_COMPUTE_CAPABILITY:
+        raise UnsupportedError(
+            f"The {card.name} is too old: it has compute capability "
+            f"{_dotted(card.compute_capability)}, the cuda kernels need "
+            f"{_dotted(OLDEST_COMPUTE_CAPABILITY)}."
+        )
+    if card.cuda_version < OLDEST_CUDA_VERSION:
+        raise ResourceError(
+            f"The driver of the {card.name} is too old: it runs CUDA "
+            f"{_dotted(card.cuda_version)}, the cuda executor needs {_dotted(OLDEST_CUDA_VERSION)}."
+        )
+    if find_spec("cupy") is None:
+        raise MissingExtraError(
+            f"To use the {card.name} install CuPy: `python3 dev.py install cuda` does it."
+        )
+    return card
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
 
 
 def _read_cpu_name() -> str:

@@ -12,13 +12,7 @@ from app.core.errors import CheckpointError
 from app.core.events import LoadedModel
 from app.engine.engine import Engine
 from app.engine.executors.base import Executor
-from app.engine.executors.factory import create_executor, executor_class
-from app.engine.memory_plan import (
-    ExecutorCosts,
-    MemoryPlan,
-    available_memory_bytes,
-    plan_memory,
-)
+from app.engine.placement import LoadOptions, place
 from app.engine.precision import precision_label
 from app.engine.tokenizer import Tokenizer
 from app.spec.model_spec import ModelSpec
@@ -50,10 +44,10 @@ def load_engine(
     activations: str = "int8",
     kv_dtype: str = "fp16",
 ) -> LoadedEngine:
-    """Opens, plans, loads. `max_model_len` None: as much of the model's own context as fits.
+    """Opens, plans, loads; the options are those of `LoadOptions`.
 
-    `activations` is one of `app.core.device.ACTIVATIONS`, `kv_dtype` one of its `KV_DTYPES`; the
-    reference executor's are float32.
+    `activations` are the cpu executor's; the cuda executor's are float16, and the reference
+    executor's, like its cache, float32.
     Raises CheckpointError for a damaged folder, UnsupportedError for a model or device that is
     refused, ResourceError when it does not fit, UsageError for a context it cannot have, and
     MissingExtraError for a device whose package is not installed. Nothing stays open then.
@@ -66,22 +60,21 @@ def load_engine(
         _check_tensors(checkpoint, spec)
         tokenizer = Tokenizer.from_dir(model_dir)
         has_chat_template = tokenizer.chat_template is not None
-        plan = _plan(choice.device, checkpoint, spec, max_model_len, num_slots, kv_dtype)
-        executor = create_executor(
-            choice.device, checkpoint, spec, plan.max_model_len, num_slots, activations, kv_dtype
-        )
+        options = LoadOptions(max_model_len, num_slots, activations, kv_dtype)
+        placed = place(checkpoint, spec, choice, options, is_auto=device == "auto")
     except BaseException:
         checkpoint.close()
         raise
+    executor = placed.executor
     model = LoadedModel(
         name=model_dir.name,
         model_dir=model_dir,
         architecture=spec.architecture,
         device=executor.name,
-        device_note=choice.note,
-        max_model_len=plan.max_model_len,
+        device_note=placed.note,
+        max_model_len=placed.max_model_len,
         weights_bytes=executor.memory_use().weights_bytes,
-        kv_bytes_per_token=plan.kv_bytes_per_token,
+        kv_bytes_per_token=placed.kv_bytes_per_token,
         load_s=time.monotonic() - started_s,
         has_chat_template=has_chat_template,
         precision=precision_label(checkpoint.manifest, executor.activations),
@@ -105,17 +98,3 @@ def _check_shape(name: str, stored: tuple[int, ...], wanted: tuple[int, ...]) ->
         raise CheckpointError(
             f"{name} has shape {list(stored)}; config.json asks for {list(wanted)}."
         )
-
-
-def _plan(
-    device: str,
-    checkpoint: Checkpoint,
-    spec: ModelSpec,
-    wanted_len: int | None,
-    num_slots: int,
-    kv_dtype: str,
-) -> MemoryPlan:
-    executor: type[Executor] = executor_class(device)
-    weights_bytes = executor.plan_weights_bytes(checkpoint, spec)
-    costs = ExecutorCosts(weights_bytes, executor.kv_dtype_for(kv_dtype))
-    return plan_memory(spec, costs, available_memory_bytes(), wanted_len, num_slots)

@@ -15,12 +15,12 @@ from app.engine.executors.factory import executor_class
 from app.engine.kv_dtype import kv_head_bytes
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeType
-from app.spec.weights import VOCABULARY_LINEARS, is_router, iter_linears, iter_vectors
+from app.spec.weights import VOCABULARY_LINEARS, iter_linears, iter_vectors, stays_dense
 
 # Left to the system and to everything that starts after the model is loaded.
 RESERVE_BYTES = 512 << 20
 MIN_MODEL_LEN = 128
-_GRID_BITS = {"w4": 4, "w3": 3, "w8": 8}
+GRID_BITS = {"w4": 4, "w3": 3, "w8": 8}
 _GRID_GROUP = 128
 _NORM_BYTES = 4
 _DENSE_BYTES = 4
@@ -43,6 +43,7 @@ class MemoryPlan:
     kv_bytes_per_token: int
     workspace_bytes: int
     available_bytes: int
+    state_bytes: int  # of linear layers, of all slots, however long their contexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,16 @@ def available_memory_bytes() -> int:
 
 
 def kv_bytes_per_token(spec: ModelSpec, kv_dtype: str) -> int:
-    """Keys and values of all layers for one position."""
+    """Keys and values of all layers that cache them, for one position."""
     widths = (spec.head_dim, spec.value_head_dim)
-    num_heads = spec.num_hidden_layers * spec.num_key_value_heads
+    num_heads = spec.num_cached_layers * spec.num_key_value_heads
     return num_heads * sum(kv_head_bytes(kv_dtype, width) for width in widths)
 
 
 def workspace_bytes(spec: ModelSpec) -> int:
     """Activations of one piece of a prompt in float32, and one row of logits."""
-    wide = 2 * spec.hidden_size + _attention_width(spec) + _mlp_width(spec)
+    mixer = max(_attention_width(spec), _delta_width(spec))
+    wide = 2 * spec.hidden_size + mixer + _mlp_width(spec)
     return 4 * (PREFILL_CHUNK_TOKENS * wide + spec.vocab_size)
 
 
@@ -83,6 +85,14 @@ def _attention_width(spec: ModelSpec) -> int:
     latent = (mla.q_lora_rank or 0) + 2 * mla.kv_lora_rank + mla.qk_rope_head_dim
     expanded = num_heads * (mla.qk_nope_head_dim + mla.v_head_dim)
     return spec.q_size + spec.kv_size + 2 * num_heads * mla.v_head_dim + expanded + latent
+
+
+def _delta_width(spec: ModelSpec) -> int:
+    """Floats of one token in a linear layer: what is projected, convolved, gated and mixed."""
+    delta = spec.delta_net
+    if delta is None:
+        return 0
+    return 2 * delta.num_channels + 2 * delta.value_size + 2 * delta.linear_num_value_heads
 
 
 def _mlp_width(spec: ModelSpec) -> int:
@@ -121,21 +131,21 @@ def plan_memory(
     it does not fit.
     """
     limit = (
-        _check_wanted(spec, wanted_len) if wanted_len is not None else native_max_model_len(spec)
+        check_wanted_len(spec, wanted_len) if wanted_len is not None else native_max_model_len(spec)
     )
     per_token = kv_bytes_per_token(spec, costs.kv_dtype)
-    workspace = workspace_bytes(spec)
-    left = available_bytes - costs.weights_bytes - workspace
+    workspace, states = workspace_bytes(spec), spec.state_bytes * num_slots
+    left = available_bytes - costs.weights_bytes - workspace - states
     fitting = max(0, left // (per_token * num_slots))
     needed_len = limit if wanted_len is not None else min(limit, MIN_MODEL_LEN)
     if fitting < needed_len:
-        needed = costs.weights_bytes + workspace + needed_len * per_token * num_slots
+        needed = costs.weights_bytes + workspace + states + needed_len * per_token * num_slots
         raise ResourceError(
             f"The model needs {_gib(needed)} of memory for a context of {needed_len} tokens, "
             f"{_gib(costs.weights_bytes)} of it for weights; only {_gib(available_bytes)} are free."
         )
     return MemoryPlan(
-        min(limit, fitting), costs.weights_bytes, per_token, workspace, available_bytes
+        min(limit, fitting), costs.weights_bytes, per_token, workspace, available_bytes, states
     )
 
 
@@ -151,7 +161,7 @@ def fit_table(
     without it there is no such row. `max_context` is 0 where even the weights do not fit.
     """
     executor = executor_class(device)
-    sizes = {grid: _grid_weights_bytes(spec, bits) for grid, bits in _GRID_BITS.items()}
+    sizes = {grid: _grid_weights_bytes(spec, bits) for grid, bits in GRID_BITS.items()}
     if exact_weights_bytes is not None:
         sizes = {"exact": exact_weights_bytes, **sizes}
     per_token, small = (
@@ -171,11 +181,12 @@ def fit_table(
 
 
 def _max_context(spec: ModelSpec, left_bytes: int, per_token: int) -> int:
-    fitting = (left_bytes - workspace_bytes(spec)) // per_token
+    fitting = (left_bytes - workspace_bytes(spec) - spec.state_bytes) // per_token
     return max(0, min(native_max_model_len(spec), fitting))
 
 
-def _check_wanted(spec: ModelSpec, wanted_len: int) -> int:
+def check_wanted_len(spec: ModelSpec, wanted_len: int) -> int:
+    """The length itself; raises UsageError for a context that the model cannot have."""
     longest = spec.max_position_embeddings
     if spec.rope.rope_type is RopeType.DYNAMIC:
         longest = math.floor(longest * spec.rope.factor)
@@ -189,14 +200,16 @@ def _check_wanted(spec: ModelSpec, wanted_len: int) -> int:
 def _grid_weights_bytes(spec: ModelSpec, bits: int) -> int:
     linears = sum(
         _DENSE_BYTES * math.prod(shape)
-        if is_router(name)
-        else stored_bytes(_grid_scheme(name, bits), shape)
+        if stays_dense(name)
+        else stored_bytes(grid_scheme(name, bits), shape)
         for name, shape in iter_linears(spec)
     )
-    return linears + _NORM_BYTES * sum(size for _, (size,) in iter_vectors(spec))
+    vectors = sum(math.prod(shape) for _, shape in iter_vectors(spec))
+    return linears + _NORM_BYTES * vectors
 
 
-def _grid_scheme(name: str, bits: int) -> QuantScheme:
+def grid_scheme(name: str, bits: int) -> QuantScheme:
+    """How a conversion to a plain grid of `bits` stores a linear that does not stay dense."""
     if name in VOCABULARY_LINEARS:
         bits = max(bits, VOCABULARY_BITS)
     return QuantScheme(bits, _GRID_GROUP, Scheme.SYM, ScaleDtype.FP16)

@@ -43,6 +43,16 @@ def padded_columns(num_columns: int, bits: int) -> int:
     return -(-num_columns // unit) * unit
 
 
+def codes_bytes(shape: tuple[int, int], bits: int) -> int:
+    """Bytes of the tiles of [out, in] codes; 16 bits are dense."""
+    return _padded_rows(shape[0]) * padded_columns(shape[1], bits) * bits // 8
+
+
+def group_values_bytes(num_rows: int, num_groups: int, together: int, itemsize: int) -> int:
+    """Bytes of what `pack_groups` makes of [num_rows, num_groups] values."""
+    return _padded_rows(num_rows) * (-(-num_groups // together) * together) * itemsize
+
+
 def pack_codes(codes: Codes, bits: int) -> npt.NDArray[Any]:
     """Unsigned codes [out, in] of 3, 4 or 8 bits -> tiles."""
     fragments = _to_fragments(codes, padded_columns(codes.shape[1], bits))
@@ -94,8 +104,12 @@ def groups_together(group_size: int, bits: int) -> int:
     return 1 if group_size < 0 or group_size >= _WIDE_GROUP else unit // group_size
 
 
+def _padded_rows(num_rows: int) -> int:
+    return -(-num_rows // TILE_ROWS) * TILE_ROWS
+
+
 def _pad_rows(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.pad(values, ((0, -len(values) % TILE_ROWS), (0, 0)))
+    return np.pad(values, ((0, _padded_rows(len(values)) - len(values)), (0, 0)))
 
 
 def _to_fragments(values: npt.NDArray[Any], num_columns: int) -> npt.NDArray[Any]:

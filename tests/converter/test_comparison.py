@@ -105,7 +105,7 @@ def test_a_cancel_during_the_evaluation_leaves_nothing(source: Path, tmp_path: P
 def test_what_cannot_be_evaluated_is_converted_all_the_same(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.engine.loader.available_memory_bytes", lambda: 1000)
+    monkeypatch.setattr("app.engine.placement.available_memory_bytes", lambda: 1000)
     report = convert(source, tmp_path / "out", evaluate=True)
     assert report.evaluations == ()
     assert report.notes[-1].startswith("Not evaluated: The model needs ")

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.core import probe
+from app.core import cards, probe
+from app.core.cards import Card
 from app.core.device import choose_device, describe_machine
-from app.core.errors import UnsupportedError, UsageError
+from app.core.errors import (
+    AppError,
+    MissingExtraError,
+    ResourceError,
+    UnsupportedError,
+    UsageError,
+)
 
 
 def test_the_machine_has_cores_and_memory() -> None:
@@ -18,26 +28,66 @@ def test_the_machine_has_cores_and_memory() -> None:
     assert 0 < machine.available_bytes <= machine.total_bytes
 
 
+CARD = Card("RTX 3050 Laptop GPU", (8, 6), 16, 4 << 30, (12, 4), "0000:01:00.0")
+
+
+def use_card(monkeypatch: pytest.MonkeyPatch, card: Card, has_cupy: bool = True) -> None:
+    """As if the driver had described this card."""
+    monkeypatch.setattr("app.core.device.find_card", lambda: card)
+    found = importlib.machinery.ModuleSpec("cupy", None) if has_cupy else None
+    monkeypatch.setattr("app.core.device.find_spec", lambda name: found)
+
+
+def test_a_card_that_can_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_card(monkeypatch, CARD)
+    for requested in ("auto", "cuda"):
+        choice = choose_device(requested)
+        assert (choice.device, choice.card) == ("cuda", CARD)
+        assert choice.note == "Running on RTX 3050 Laptop GPU."
+
+
 @pytest.mark.parametrize(
-    ("has_driver", "reason"), [(True, "no cuda executor yet"), (False, "No NVIDIA driver")]
+    ("card", "has_cupy", "kind", "reason"),
+    [
+        (
+            replace(CARD, name="GTX 1650", compute_capability=(7, 5)),
+            True,
+            UnsupportedError,
+            "The GTX 1650 is too old: it has compute capability 7.5, the cuda kernels need 8.0",
+        ),
+        (
+            replace(CARD, cuda_version=(11, 8)),
+            True,
+            ResourceError,
+            "The driver of the RTX 3050 Laptop GPU is too old: it runs CUDA 11.8",
+        ),
+        (CARD, False, MissingExtraError, "install CuPy: `python3 dev.py install cuda` does it"),
+    ],
+    ids=["old card", "old driver", "no CuPy"],
 )
-def test_auto_is_the_cpu_and_says_why(
-    monkeypatch: pytest.MonkeyPatch, has_driver: bool, reason: str
+def test_auto_says_why_it_is_the_cpu_and_cuda_refuses(
+    monkeypatch: pytest.MonkeyPatch, card: Card, has_cupy: bool, kind: type[AppError], reason: str
 ) -> None:
-    monkeypatch.setattr("app.core.device.has_nvidia_driver", lambda: has_driver)
+    use_card(monkeypatch, card, has_cupy)
     choice = choose_device("auto")
     assert choice.device == "cpu"
     assert reason in choice.note
+    assert f"; running on {describe_machine().cpu_name}." in choice.note
+    assert choice.note.count(". ") == 0
+    with pytest.raises(kind, match=re.escape(reason)):
+        choose_device("cuda")
+
+
+def test_without_a_driver_there_is_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cards, "_CUDA_LIBRARY", "libno-such-driver.so.9")
+    assert choose_device("auto").note.startswith("No NVIDIA driver found; running on ")
+    with pytest.raises(ResourceError, match="No NVIDIA driver found"):
+        choose_device("cuda")
 
 
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_an_explicit_device_is_taken(device: str) -> None:
     assert choose_device(device).device == device
-
-
-def test_cuda_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedError, match="cuda"):
-        choose_device("cuda")
 
 
 def test_an_unknown_device_is_a_usage_error() -> None:

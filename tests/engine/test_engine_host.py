@@ -195,7 +195,7 @@ def test_a_bad_folder_fails_the_load_and_names_it(
 def test_a_model_that_does_not_fit_is_refused_with_numbers(
     host: EngineHost, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.engine.loader.available_memory_bytes", lambda: 100_000)
+    monkeypatch.setattr("app.engine.placement.available_memory_bytes", lambda: 100_000)
     with pytest.raises(ResourceError, match=r"GiB.* 128 tokens.* GiB are free"):
         host.load_and_wait(model_dir, device="reference")
 

@@ -18,7 +18,7 @@ from app.engine.executors.cuda.launcher import (
     aligned_bytes,
 )
 from kernels.cuda.build import SOURCE_DIR, ModuleSource
-from tests.kernels.cuda_host import GuardedMemory, HostModule, build_host_module
+from tests.kernels.cuda_host import GuardedMemory, HostModule, Schedule, build_host_module
 
 NUM_MULTIPROCESSORS = 2
 
@@ -42,6 +42,8 @@ class HostLauncher(Launcher):
         self._total_bytes = total_bytes
         self.allocated_bytes = 0
         self._memory: list[GuardedMemory] = []
+        self.schedule = Schedule.IN_ORDER
+        self.reverse_blocks = False
         self.num_captures = 0
         self.num_launches = 0
 
@@ -59,6 +61,11 @@ class HostLauncher(Launcher):
         self._memory.append(memory)
         return Buffer(memory.address, num_bytes)
 
+    def allocate_host(self, num_bytes: int) -> Buffer:
+        memory = GuardedMemory(num_bytes)
+        self._memory.append(memory)
+        return Buffer(memory.address, num_bytes, is_on_host=True)
+
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
         assert array.flags.c_contiguous
         assert array.nbytes <= buffer.num_bytes
@@ -71,15 +78,28 @@ class HostLauncher(Launcher):
     def capture(self, launches: Sequence[Launch]) -> list[Launch]:
         self.num_captures += 1
         for launch in launches:
-            host_module(launch.source)
+            self.module(launch.source)
         return list(launches)
 
     def replay(self, graph: list[Launch]) -> None:
         for launch in graph:
             self.num_launches += 1
-            host_module(launch.source).launch_argument(
-                launch.kernel, launch.grid, launch.block, launch.argument, launch.shared_bytes
+            self.module(launch.source).launch_argument(
+                launch.kernel,
+                launch.grid,
+                launch.block,
+                launch.argument,
+                shared_bytes=launch.shared_bytes,
+                schedule=self.schedule,
+                reverse_blocks=self.reverse_blocks,
             )
+
+    def module(self, source: ModuleSource) -> HostModule:
+        """What a source runs as; tests of faults run another."""
+        return host_module(source)
+
+    def is_idle(self) -> bool:
+        return True
 
     def close(self) -> None:
         for memory in self._memory:

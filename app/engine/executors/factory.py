@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.checkpoint.reader import Checkpoint
 from app.core.device import choose_device
 from app.core.errors import MissingExtraError
 from app.engine.executors.base import Executor
 from app.spec.model_spec import ModelSpec
 
+if TYPE_CHECKING:
+    from app.engine.executors.cuda.launcher import Launcher
+
 
 def executor_class(device: str) -> type[Executor]:
-    """The class behind `cpu` or `reference`; `auto` is resolved first.
+    """The class behind `cuda`, `cpu` or `reference`; `auto` is resolved first.
 
-    Raises UsageError for an unknown device, UnsupportedError for one that is not built yet, and
-    MissingExtraError when the reference executor lacks torch.
+    Raises UsageError for an unknown device, MissingExtraError when the reference executor lacks
+    torch, and for `cuda` what `app.core.device.find_usable_card` raises.
     """
-    if choose_device(device).device == "reference":
-        return _reference_class()
+    match choose_device(device).device:
+        case "reference":
+            return _reference_class()
+        case "cuda":
+            from app.engine.executors.cuda.executor import CudaExecutor
+
+            return CudaExecutor
     from app.engine.executors.cpu import CpuExecutor
 
     return CpuExecutor
@@ -31,18 +41,25 @@ def create_executor(
     activations: str = "int8",
     kv_dtype: str = "fp16",
 ) -> Executor:
-    """The executor of `device` with the checkpoint's weights; raises as `executor_class` does.
+    """The executor of `cpu` or `reference` with the checkpoint's weights.
 
     `activations` (`int8` or `fp32`) are those of the cpu executor, as is `kv_dtype`; the reference
-    has float32.
+    has float32. Raises as `executor_class` does. A card's is made by `app.engine.placement`.
     """
-    if choose_device(device).device == "reference":
+    if device == "reference":
         return _reference_class()(checkpoint, spec, max_model_len, num_slots)
     from app.engine.executors.cpu import CpuExecutor
 
     return CpuExecutor(
         checkpoint, spec, max_model_len, num_slots, kv_dtype=kv_dtype, activations=activations
     )
+
+
+def create_launcher() -> Launcher:
+    """The card's; raises as `CupyLauncher` does."""
+    from app.engine.executors.cuda.cupy_launcher import CupyLauncher
+
+    return CupyLauncher()
 
 
 def _reference_class() -> type[Executor]:

@@ -6,6 +6,7 @@ in its sources.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from kernels.cuda.build import ARCHITECTURES, PTX_TARGET, ModuleSource, load_ima
 from kernels.cuda.nvrtc import CompileError
 
 _HOST_TO_DEVICE, _DEVICE_TO_HOST = 1, 2  # cudaMemcpyKind
+_HOST_ALLOC_MAPPED = 2  # cudaHostAllocMapped
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation, and CUDA_ERROR_OUT_OF_MEMORY
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 # Static and dynamic together; more must be asked for, and to ask for less than that costs nothing.
@@ -49,6 +51,7 @@ class CupyLauncher(Launcher):
         self.num_multiprocessors = int(properties["multiProcessorCount"])
         self._target = choose_target(properties["major"], properties["minor"])
         self._arena = Arena(self._allocate_piece, self._runtime.free)
+        self._host_pieces: list[int] = []
         self._functions: dict[tuple[ModuleSource, str], Any] = {}
 
     def memory(self) -> DeviceMemory:
@@ -68,8 +71,19 @@ class CupyLauncher(Launcher):
             self._runtime.memsetAsync(buffer.address, 0, num_bytes, self._stream.ptr)
         return buffer
 
+    def allocate_host(self, num_bytes: int) -> Buffer:
+        """Page-locked; its address serves the card too (unified virtual addressing)."""
+        with self._translated(f"No {num_bytes:,} bytes of memory can be locked for the card"):
+            address = int(self._runtime.hostAlloc(max(num_bytes, 1), _HOST_ALLOC_MAPPED))
+        self._host_pieces.append(address)
+        ctypes.memset(address, 0, num_bytes)
+        return Buffer(address, num_bytes, is_on_host=True)
+
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
         """Pageable memory is staged before the call returns; see `Launcher`."""
+        if buffer.is_on_host:
+            ctypes.memmove(buffer.address, array.ctypes.data, array.nbytes)
+            return
         self._copy(buffer.address, array.ctypes.data, array.nbytes, _HOST_TO_DEVICE)
 
     def download(self, buffer: Buffer, array: npt.NDArray[Any]) -> None:
@@ -94,6 +108,11 @@ class CupyLauncher(Launcher):
         with self._translated("The card failed"):
             graph.launch(self._stream)
 
+    def is_idle(self) -> bool:
+        """Asks the stream; see `Launcher`."""
+        with self._translated("The card failed"):
+            return bool(self._stream.done)
+
     def close(self) -> None:
         """Waits for what runs, then frees; the context stays until the process ends."""
         with self._translated("The card failed"):
@@ -102,6 +121,8 @@ class CupyLauncher(Launcher):
             finally:
                 self._functions.clear()
                 self._arena.close()
+                while self._host_pieces:
+                    self._runtime.freeHost(self._host_pieces.pop())
 
     def _copy(self, target: int, source: int, num_bytes: int, kind: int) -> None:
         with self._translated("The card cannot copy"):

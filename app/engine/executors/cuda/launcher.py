@@ -5,25 +5,30 @@ CuPy gives it on a card (`cupy_launcher.py`), the fibers of tests/kernels withou
 
 from __future__ import annotations
 
+import ctypes
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from app.core.errors import EngineError
 from kernels.cuda.build import ModuleSource
 
 _ALIGNMENT = 256
+_POLL_INTERVAL_S = 1e-4  # the next step is under way meanwhile
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Memory of the device, at an address that stays."""
+    """Memory of the device, or the host's that it reads in place, at an address that stays."""
 
     address: int
     num_bytes: int
+    is_on_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,10 @@ class Launcher(ABC):
         """Memory filled with zeros, aligned to 256 bytes; ResourceError when there is none left."""
 
     @abstractmethod
+    def allocate_host(self, num_bytes: int) -> Buffer:
+        """Zeros in memory of the host that kernels reach in place, over the bus."""
+
+    @abstractmethod
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
         """Copies a contiguous array to the start of the buffer; the array may change afterwards."""
 
@@ -81,13 +90,28 @@ class Launcher(ABC):
         """Runs a captured graph."""
 
     @abstractmethod
+    def is_idle(self) -> bool:
+        """Whether all that was asked is done; EngineError when it failed."""
+
+    @abstractmethod
     def close(self) -> None:
         """Gives all memory back."""
 
-    def upload_new(self, array: npt.NDArray[Any]) -> Buffer:
+    def wait_until(self, is_there: Callable[[], bool]) -> None:
+        """Waits for what a running graph writes to the host's memory.
+
+        Raises EngineError when all is done and it is not there.
+        """
+        while not is_there():
+            if self.is_idle() and not is_there():
+                raise EngineError("The card did not write what it was asked for.")
+            time.sleep(_POLL_INTERVAL_S)
+
+    def upload_new(self, array: npt.NDArray[Any], on_host: bool = False) -> Buffer:
         """A new buffer with the array's bytes."""
         contiguous = np.ascontiguousarray(array)
-        buffer = self.allocate(contiguous.nbytes)
+        allocate = self.allocate_host if on_host else self.allocate
+        buffer = allocate(contiguous.nbytes)
         self.upload(contiguous, buffer)
         return buffer
 
@@ -95,6 +119,12 @@ class Launcher(ABC):
 def aligned_bytes(num_bytes: int) -> int:
     """What a buffer takes of the device's memory."""
     return -(-max(num_bytes, 1) // _ALIGNMENT) * _ALIGNMENT
+
+
+def host_view(buffer: Buffer) -> npt.NDArray[np.uint8]:
+    """The bytes of a buffer that is in the host's memory, as they are now and change later."""
+    assert buffer.is_on_host
+    return np.ctypeslib.as_array((ctypes.c_uint8 * buffer.num_bytes).from_address(buffer.address))
 
 
 def fill(dtype: np.dtype[Any], **fields: Any) -> npt.NDArray[Any]:

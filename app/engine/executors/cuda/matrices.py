@@ -52,21 +52,44 @@ class DeviceMatrix:
 
     @property
     def num_bytes(self) -> int:
-        """Of all its buffers."""
+        """Of all its buffers on the device."""
         buffers = (value for value in self.fields.values() if isinstance(value, Buffer))
-        return sum(buffer.num_bytes for buffer in buffers)
+        return sum(buffer.num_bytes for buffer in buffers if not buffer.is_on_host)
 
 
-def upload_matrix(launcher: Launcher, linear: Linear, name: str) -> DeviceMatrix:
-    """Packs and uploads; UnsupportedError for a dense weight that half precision cannot hold."""
+@dataclass(frozen=True, slots=True)
+class PackedMatrix:
+    """What kernels read of a linear: the fields of GemvArgs, arrays and sizes."""
+
+    shape: tuple[int, int]
+    variant: GemvVariant
+    arrays: Arrays
+    sizes: dict[str, Any]
+
+
+def pack_matrix(linear: Linear, name: str) -> PackedMatrix:
+    """UnsupportedError for a dense weight that half precision cannot hold."""
     variant = _variant(linear)
     arrays = _pack_dense(linear, name) if linear.quant is None else _pack_quantized(linear)
     if linear.perm is not None:
         arrays["perm"] = linear.perm
     if linear.bias is not None:
         arrays["bias"] = np.asarray(linear.bias, np.float32)
-    buffers = {field: launcher.upload_new(array) for field, array in arrays.items()}
-    return DeviceMatrix(linear.shape, variant, buffers | _sizes(linear, variant, arrays))
+    return PackedMatrix(linear.shape, variant, arrays, _sizes(linear, variant, arrays))
+
+
+def upload_matrix(
+    launcher: Launcher, linear: Linear, name: str, on_host: bool = False
+) -> DeviceMatrix:
+    """Packs and uploads, or keeps the tiles in memory of the host that kernels reach.
+
+    Raises UnsupportedError as `pack_matrix` does.
+    """
+    packed = pack_matrix(linear, name)
+    buffers = {
+        field: launcher.upload_new(array, on_host) for field, array in packed.arrays.items()
+    }
+    return DeviceMatrix(packed.shape, packed.variant, buffers | packed.sizes)
 
 
 def stack(linears: Sequence[Linear]) -> Linear | None:
@@ -84,12 +107,17 @@ def stack(linears: Sequence[Linear]) -> Linear | None:
     return replace(first, shape=(num_rows, first.shape[1]), **joined)
 
 
+def can_interleave(gate: Linear, up: Linear) -> bool:
+    """Whether `interleave` gives one linear of both."""
+    return gate.shape == up.shape and gate.shape[0] % GATE_ROWS == 0 and _is_alike(gate, up)
+
+
 def interleave(gate: Linear, up: Linear) -> Linear | None:
-    """Eight rows of gate, eight of up, and so on; None where `stack` gives none or rows remain."""
-    num_rows = gate.shape[0]
-    both = stack([gate, up]) if num_rows % GATE_ROWS == 0 else None
-    if both is None:
+    """Eight rows of gate, eight of up, and so on; None where they are stored in two ways."""
+    if not can_interleave(gate, up):
         return None
+    num_rows, both = gate.shape[0], stack([gate, up])
+    assert both is not None
     order = np.arange(2 * num_rows).reshape(2, -1, GATE_ROWS).swapaxes(0, 1).reshape(-1)
     return select_rows(both, order)
 

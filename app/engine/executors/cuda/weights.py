@@ -68,7 +68,9 @@ class WeightsLoader:
     def load(self) -> DeviceWeights:
         """Raises UnsupportedError for a weight that the kernels cannot hold."""
         spec = self._spec
-        embed_tokens = self._matrix("embed_tokens")
+        # Of an embedding that is no lm_head, a token reads one row: it need not take the card's
+        # memory.
+        embed_tokens = self._matrix("embed_tokens", on_host=not spec.tie_word_embeddings)
         layers = [self._layer(index) for index in range(spec.num_hidden_layers)]
         lm_head = embed_tokens if spec.tie_word_embeddings else self._matrix("lm_head")
         return DeviceWeights(embed_tokens, layers, self._norm("norm"), lm_head)
@@ -105,8 +107,9 @@ class WeightsLoader:
             return [self._matrix(up), self._matrix(gate)]
         return [upload_matrix(self._launcher, fused, f"{prefix}.gate_up_proj")]
 
-    def _matrix(self, name: str) -> DeviceMatrix:
-        return upload_matrix(self._launcher, self._checkpoint.linear(name), name)
+    def _matrix(self, name: str, on_host: bool = False) -> DeviceMatrix:
+        linear = self._checkpoint.linear(name)
+        return upload_matrix(self._launcher, linear, name, on_host)
 
     def _norm(self, name: str) -> DeviceNorm:
         bias = self._vector(f"{name}.bias") if self._spec.norm_bias else None

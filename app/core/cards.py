@@ -1,0 +1,123 @@
+"""The NVIDIA card of this machine, as the driver itself describes it: no context, no package.
+
+Through ctypes, since the window's process may ask and `dev.py` has nothing installed yet. Driver
+API: docs.nvidia.com/cuda/cuda-driver-api; NVML: docs.nvidia.com/deploy/nvml-api.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass
+
+from app.core.errors import ResourceError
+
+_IS_WINDOWS = sys.platform == "win32"
+_CUDA_LIBRARY = "nvcuda.dll" if _IS_WINDOWS else "libcuda.so.1"
+_NVML_LIBRARY = "nvml.dll" if _IS_WINDOWS else "libnvidia-ml.so.1"
+_NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
+_NUM_MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
+_TEXT_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """`compute_capability` (8, 6) is an RTX 30; `cuda_version` is the newest the driver runs."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    num_multiprocessors: int
+    total_bytes: int
+    cuda_version: tuple[int, int]
+    pci_bus_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CardMemory:
+    """Of the whole card; `used_bytes` by all programs and the system together."""
+
+    total_bytes: int
+    free_bytes: int
+    used_bytes: int
+
+
+def find_card() -> Card:
+    """The first card that CUDA sees.
+
+    Raises ResourceError whose sentence says what is missing: the driver, or a card that it finds.
+    """
+    driver = _load(_CUDA_LIBRARY)
+    if driver is None:
+        raise ResourceError("No NVIDIA driver found.")
+    code = driver.cuInit(0)
+    if code == _NO_DEVICE:
+        raise ResourceError("The NVIDIA driver finds no card.")
+    if code:
+        raise ResourceError(f"The NVIDIA driver cannot start (code {code}).")
+    return _describe(driver)
+
+
+def read_memory(card: Card) -> CardMemory | None:
+    """What all programs use of the card now, by NVML; None where NVML cannot tell."""
+    nvml = _load(_NVML_LIBRARY)
+    if nvml is None or nvml.nvmlInit_v2():
+        return None
+    try:
+        handle, memory = ctypes.c_void_p(), _NvmlMemory()
+        bus_id = card.pci_bus_id.encode()
+        if nvml.nvmlDeviceGetHandleByPciBusId_v2(bus_id, ctypes.byref(handle)):
+            return None
+        if nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)):
+            return None
+        return CardMemory(memory.total, memory.free, memory.used)
+    finally:
+        nvml.nvmlShutdown()
+
+
+class _NvmlMemory(ctypes.Structure):
+    """nvmlMemory_t."""
+
+    _fields_ = (
+        ("total", ctypes.c_ulonglong),
+        ("free", ctypes.c_ulonglong),
+        ("used", ctypes.c_ulonglong),
+    )
+
+
+def _load(library: str) -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(library)
+    except OSError:
+        return None
+
+
+def _describe(driver: ctypes.CDLL) -> Card:
+    device, version, total = ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t()
+    _check(driver.cuDeviceGet(ctypes.byref(device), 0))
+    _check(driver.cuDriverGetVersion(ctypes.byref(version)))
+    _check(driver.cuDeviceTotalMem_v2(ctypes.byref(total), device))
+    name, bus_id = (ctypes.create_string_buffer(_TEXT_BYTES) for _ in range(2))
+    _check(driver.cuDeviceGetName(name, _TEXT_BYTES, device))
+    _check(driver.cuDeviceGetPCIBusId(bus_id, _TEXT_BYTES, device))
+    major, minor, processors = (
+        _attribute(driver, device, number) for number in (_MAJOR, _MINOR, _NUM_MULTIPROCESSORS)
+    )
+    return Card(
+        name=name.value.decode(errors="replace"),
+        compute_capability=(major, minor),
+        num_multiprocessors=processors,
+        total_bytes=total.value,
+        cuda_version=(version.value // 1000, version.value % 1000 // 10),
+        pci_bus_id=bus_id.value.decode(errors="replace"),
+    )
+
+
+def _attribute(driver: ctypes.CDLL, device: ctypes.c_int, number: int) -> int:
+    value = ctypes.c_int()
+    _check(driver.cuDeviceGetAttribute(ctypes.byref(value), number, device))
+    return value.value
+
+
+def _check(code: int) -> None:
+    if code:
+        raise ResourceError(f"The NVIDIA driver does not describe its card (code {code}).")

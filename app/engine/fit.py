@@ -1,0 +1,98 @@
+"""The fit table of this machine: the context that would fit, were a model stored so or so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.core.cards import Card
+from app.core.device import choose_device
+from app.core.errors import UnsupportedError
+from app.engine.executors.cuda.executor import check_runnable
+from app.engine.memory_plan import (
+    GRID_BITS,
+    FitRow,
+    available_memory_bytes,
+    fit_table,
+    grid_scheme,
+    kv_bytes_per_token,
+    native_max_model_len,
+)
+from app.engine.vram_plan import (
+    KvOptions,
+    LinearSizes,
+    expected_state,
+    longest_context,
+    scheme_bytes,
+    sum_weights,
+)
+from app.spec.model_spec import ModelSpec
+from app.spec.weights import has_bias, stays_dense
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSizes:
+    """Of the model as it is stored, or on its source's own grid.
+
+    `memory_bytes` is what it takes where weights stay as they are on disk; `on_card` tells what
+    each linear takes of a card.
+    """
+
+    memory_bytes: int
+    on_card: LinearSizes
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFit:
+    """`device` is the one that `auto` chooses for this model here, `note` says why."""
+
+    device: str
+    note: str
+    rows: list[FitRow]
+
+
+def fit_machine(spec: ModelSpec, exact: ExactSizes | None) -> MachineFit:
+    """One row per grid; without `exact` there is no row of that name."""
+    choice = choose_device("auto")
+    if choice.card is not None and _can_run(spec):
+        return MachineFit(choice.device, choice.note, _card_rows(spec, choice.card, exact))
+    exact_bytes = exact.memory_bytes if exact else None
+    note = choice.note if choice.card is None else "The card cannot run this architecture yet."
+    rows = fit_table(spec, available_memory_bytes(), exact_bytes, "cpu")
+    return MachineFit("cpu", note, rows)
+
+
+def _can_run(spec: ModelSpec) -> bool:
+    try:
+        check_runnable(spec)
+    except UnsupportedError:
+        return False
+    return True
+
+
+def _card_rows(spec: ModelSpec, card: Card, exact: ExactSizes | None) -> list[FitRow]:
+    available = expected_state(card).available_bytes
+    sizes = {grid: sum_weights(spec, _grid_sizes(spec, bits)) for grid, bits in GRID_BITS.items()}
+    if exact is not None:
+        sizes = {"exact": sum_weights(spec, exact.on_card), **sizes}
+    limit = native_max_model_len(spec)
+    per_token = kv_bytes_per_token(spec, "fp16")
+    return [
+        FitRow(
+            grid,
+            size,
+            per_token,
+            *(
+                longest_context(spec, available - size, KvOptions(kv_dtype), limit)
+                for kv_dtype in ("fp16", "int8")
+            ),
+        )
+        for grid, size in sizes.items()
+    ]
+
+
+def _grid_sizes(spec: ModelSpec, bits: int) -> LinearSizes:
+    def size(name: str, shape: tuple[int, int]) -> int:
+        quant = None if stays_dense(name) else grid_scheme(name, bits)
+        return scheme_bytes(quant, shape, has_bias(spec, name))
+
+    return size

@@ -1,0 +1,223 @@
+"""How much context fits on a card: weights as tiles, cache, workspace, CUDA itself, others. Bytes.
+
+Windows' driver model (WDDM) moves what does not fit to the computer's memory instead of refusing,
+and decoding then runs at the bus's speed: a part of the card is left to the desktop.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.checkpoint.reader import Checkpoint
+from app.checkpoint.schemes import QuantScheme
+from app.core.cards import Card, CardMemory, read_memory
+from app.core.errors import ResourceError
+from app.engine.executors.cuda.buffers import KvLayout
+from app.engine.executors.cuda.launcher import DeviceMemory
+from app.engine.executors.cuda.measure import (
+    BufferSizes,
+    linear_bytes,
+    measure_buffers,
+    vector_bytes,
+)
+from app.engine.memory_plan import (
+    MIN_MODEL_LEN,
+    check_wanted_len,
+    kv_bytes_per_token,
+    native_max_model_len,
+)
+from app.spec.model_spec import ModelSpec
+from app.spec.weights import iter_linears, iter_vectors
+
+# Modules, graphs and the driver's own growth while they run.
+_RUNTIME_RESERVE_BYTES = 64 << 20
+_WDDM_RESERVE_BYTES = 192 << 20
+# A context of CUDA 12 before it can be measured: 150 to 350 MiB on cards of 16 to 132 processors.
+_EXPECTED_CONTEXT_BYTES = 256 << 20
+_GIB = 1 << 30
+
+LinearSizes = Callable[[str, tuple[int, int]], int]
+
+
+@dataclass(frozen=True, slots=True)
+class VramState:
+    """A card before a model: what others take, what CUDA takes in this process, what is kept."""
+
+    name: str
+    total_bytes: int
+    other_bytes: int
+    context_bytes: int
+    reserve_bytes: int
+
+    @property
+    def available_bytes(self) -> int:
+        """For weights, cache and workspace."""
+        taken = self.other_bytes + self.context_bytes + self.reserve_bytes
+        return max(0, self.total_bytes - taken)
+
+
+@dataclass(frozen=True, slots=True)
+class VramPlan:
+    """The context that was chosen, and the sums behind it."""
+
+    max_model_len: int
+    weights_bytes: int
+    kv_bytes: int
+    workspace_bytes: int
+    kv_bytes_per_token: int
+    state: VramState
+
+    @property
+    def needed_bytes(self) -> int:
+        """What the executor will allocate."""
+        return self.weights_bytes + self.kv_bytes + self.workspace_bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """What this process will take of the card."""
+        return self.needed_bytes + self.state.context_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KvOptions:
+    """How the cache is asked for: one of `CudaExecutor.kv_dtypes`, sequences, tokens of each."""
+
+    kv_dtype: str = "fp16"
+    num_slots: int = 1
+    wanted_len: int | None = None
+
+
+def measured_state(card: str, before: CardMemory | None, after: DeviceMemory) -> VramState:
+    """From the card's memory before (NVML) and after this process made its context.
+
+    Without the former, what the context takes counts as others'.
+    """
+    used = after.total_bytes - after.free_bytes
+    other = used if before is None else min(used, before.used_bytes)
+    return VramState(card, after.total_bytes, other, used - other, _reserve_bytes())
+
+
+def expected_state(card: Card) -> VramState:
+    """Before there is a context: others' use by NVML, none where that cannot tell."""
+    memory = read_memory(card)
+    other = memory.used_bytes if memory else 0
+    return VramState(card.name, card.total_bytes, other, _EXPECTED_CONTEXT_BYTES, _reserve_bytes())
+
+
+def stored_weights_bytes(checkpoint: Checkpoint, spec: ModelSpec) -> int:
+    """What a checkpoint's weights take on a card."""
+    return sum_weights(spec, checkpoint_sizes(checkpoint))
+
+
+def checkpoint_sizes(checkpoint: Checkpoint) -> LinearSizes:
+    """What each of its linears takes on a card."""
+
+    def size(name: str, shape: tuple[int, int]) -> int:
+        linear = checkpoint.linear(name)
+        return linear_bytes(linear.quant, shape, linear.arrays())
+
+    return size
+
+
+def sum_weights(spec: ModelSpec, size: LinearSizes) -> int:
+    """All weights by what each linear takes; an embedding of its own stays on the host."""
+    linears = sum(size(name, shape) for name, shape in iter_linears(spec) if is_on_card(spec, name))
+    return linears + sum(vector_bytes(math.prod(shape)) for _, shape in iter_vectors(spec))
+
+
+def is_on_card(spec: ModelSpec, name: str) -> bool:
+    """Whether a linear takes the card's memory (`WeightsLoader.load`)."""
+    return name != "embed_tokens" or spec.tie_word_embeddings
+
+
+def scheme_bytes(quant: QuantScheme | None, shape: tuple[int, int], has_bias: bool) -> int:
+    """What a linear takes that is still to be made."""
+    return linear_bytes(quant, shape, ("bias",) if has_bias else ())
+
+
+def plan_vram(
+    spec: ModelSpec, weights_bytes: int, state: VramState, options: KvOptions
+) -> VramPlan:
+    """Chooses the context: the wanted one, or as much of the model's own as fits.
+
+    Raises UsageError for a context that the model cannot have, ResourceError with the numbers and
+    what would help when it does not fit.
+    """
+    wanted = options.wanted_len
+    limit = native_max_model_len(spec) if wanted is None else check_wanted_len(spec, wanted)
+    needed_len = min(limit, MIN_MODEL_LEN) if wanted is None else limit
+    room = state.available_bytes - weights_bytes
+    fitting = longest_context(spec, room, options, limit)
+    if fitting < needed_len:
+        raise ResourceError(_refusal(spec, weights_bytes, state, options, needed_len, fitting))
+    sizes = _buffers(spec, options, fitting)
+    return VramPlan(
+        fitting,
+        weights_bytes,
+        sizes.kv_bytes,
+        sizes.workspace_bytes,
+        kv_bytes_per_token(spec, options.kv_dtype),
+        state,
+    )
+
+
+def longest_context(spec: ModelSpec, room: int, options: KvOptions, limit: int) -> int:
+    """The most tokens, at most `limit`, whose cache and workspace fit `room`; 0 if none do."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        sizes = _buffers(spec, options, middle)
+        if sizes.kv_bytes + sizes.workspace_bytes <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _buffers(spec: ModelSpec, options: KvOptions, length: int) -> BufferSizes:
+    layout = KvLayout(options.num_slots, length, options.kv_dtype == "int8")
+    return measure_buffers(spec, layout)
+
+
+def _refusal(
+    spec: ModelSpec,
+    weights_bytes: int,
+    state: VramState,
+    options: KvOptions,
+    needed_len: int,
+    fitting: int,
+) -> str:
+    sizes = _buffers(spec, options, needed_len)
+    needed = weights_bytes + sizes.kv_bytes + sizes.workspace_bytes
+    return (
+        f"The model needs {_gib(needed)} of the {state.name} for a context of {needed_len} tokens "
+        f"(weights {_gib(weights_bytes)}, KV cache {_gib(sizes.kv_bytes)}, workspace "
+        f"{_gib(sizes.workspace_bytes)}); of its {_gib(state.total_bytes)}, "
+        f"{_gib(state.available_bytes)} can be used: other programs hold "
+        f"{_gib(state.other_bytes)}, CUDA {_gib(state.context_bytes)}. "
+        + _remedy(spec, state.available_bytes - weights_bytes, options, needed_len, fitting)
+    )
+
+
+def _remedy(spec: ModelSpec, room: int, options: KvOptions, needed_len: int, fitting: int) -> str:
+    """What would fit, nearest first."""
+    small = KvOptions("int8", options.num_slots)
+    with_int8 = 0 if options.kv_dtype == "int8" else longest_context(spec, room, small, needed_len)
+    if with_int8 >= needed_len:
+        return "With an int8 KV cache it fits."
+    if fitting >= MIN_MODEL_LEN:
+        more = f", with an int8 KV cache {with_int8}" if with_int8 > fitting else ""
+        return f"A context of {fitting} tokens fits{more}."
+    return "A conversion to 3 bits (w3, or w3w4 with a budget) takes less; so does a smaller model."
+
+
+def _reserve_bytes() -> int:
+    is_windows = sys.platform == "win32"
+    return _RUNTIME_RESERVE_BYTES + (_WDDM_RESERVE_BYTES if is_windows else 0)
+
+
+def _gib(num_bytes: int) -> str:
+    return f"{num_bytes / _GIB:.2f} GiB"
