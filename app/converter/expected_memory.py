@@ -14,7 +14,7 @@ _CONTEXT = 4096
 
 @dataclass(frozen=True, slots=True)
 class ExpectedMemory:
-    """Bytes of weights, workspace and the KV cache of `context` tokens."""
+    """Bytes of weights, workspace, states and the KV cache of `context` tokens."""
 
     num_bytes: int
     context: int
@@ -24,4 +24,5 @@ def expect_memory(spec: ModelSpec, weights_bytes: int) -> ExpectedMemory:
     """For the executor that `auto` chooses on this machine."""
     context = min(_CONTEXT, native_max_model_len(spec))
     per_token = kv_bytes_per_token(spec, executor_class("auto").kv_dtypes[0])
-    return ExpectedMemory(weights_bytes + workspace_bytes(spec) + context * per_token, context)
+    beside = workspace_bytes(spec) + spec.state_bytes + context * per_token
+    return ExpectedMemory(weights_bytes + beside, context)

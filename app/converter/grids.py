@@ -28,7 +28,7 @@ from app.checkpoint.writer import StreamedLinear
 from app.converter.requantize import Requantized, SourceMatrix, requantize
 from app.converter.sources.base import SourceLinear
 from app.core.errors import UnsupportedError, UsageError
-from app.spec.weights import VOCABULARY_LINEARS, is_router
+from app.spec.weights import VOCABULARY_LINEARS, is_router, stays_dense
 
 Floats = npt.NDArray[np.float32]
 
@@ -107,6 +107,8 @@ def plan_linear(source: SourceLinear, grid: Grid, group_size: int = 128) -> Grid
         return GridPlan(TensorPath.DENSE, None, "what chooses experts stays dense")
     if grid not in TARGET_BITS:
         return _plan_exact(source)
+    if stays_dense(source.name):
+        return GridPlan(TensorPath.DENSE, None, "what decays the state of a head stays dense")
     bits = TARGET_BITS[grid]
     if source.name in VOCABULARY_LINEARS and bits < VOCABULARY_BITS:
         return _plan_vocabulary(source, group_size)

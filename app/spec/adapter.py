@@ -56,11 +56,11 @@ class ArchitectureAdapter:
     family knows `partial_rotary_factor`, `sliding_rope` that sliding layers may have a rope of
     their own. `default_head_dim` None means hidden_size / num_attention_heads;
     `default_rope_theta` None means that the configuration must say it,
-    `default_sliding_rope_theta` None that sliding layers have the others'. `act_key`, `eps_key`
-    and `head_dim_key` are the family's words for `hidden_act`, `rms_norm_eps` and `head_dim`, in
-    latent attention for the columns of a head that rotate. `ignored_rope_keys` stand among the
-    parameters of the rope but are none. `fixed_values` are keys that published
-    configurations repeat, with the one value that is computed.
+    `default_sliding_rope_theta` None that sliding layers have the others'. `act_key`, `eps_key`,
+    `inner_size_key` and `head_dim_key` are the family's words for `hidden_act`, `rms_norm_eps`,
+    `intermediate_size` and `head_dim`, in latent attention for the columns of a head that rotate.
+    `ignored_rope_keys` stand among the parameters of the rope but are none. `fixed_values` are keys
+    that published configurations repeat, with the one value that is computed.
     """
 
     family: str
@@ -77,6 +77,7 @@ class ArchitectureAdapter:
     act_key: str = "hidden_act"
     head_dim_key: str = "head_dim"
     eps_key: str = "rms_norm_eps"
+    inner_size_key: str = "intermediate_size"
     default_hidden_act: str = "silu"
     default_rope_theta: float | None = None
     default_sliding_rope_theta: float | None = None
@@ -99,7 +100,7 @@ class ArchitectureAdapter:
             architecture=architecture_of(config),
             model_type=config.text("model_type", self.model_types[0]),
             hidden_size=config.integer("hidden_size"),
-            intermediate_size=config.integer("intermediate_size"),
+            intermediate_size=config.integer(self.inner_size_key),
             num_hidden_layers=num_layers,
             num_attention_heads=num_heads,
             num_key_value_heads=config.integer("num_key_value_heads", num_heads),

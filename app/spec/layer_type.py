@@ -10,3 +10,4 @@ class LayerType(StrEnum):
 
     FULL = "full_attention"
     SLIDING = "sliding_attention"
+    LINEAR = "linear_attention"  # through a state of fixed size (DeltaNetSpec)

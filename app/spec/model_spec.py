@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.core.errors import UnsupportedError
+from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.layer_type import LayerType
 from app.spec.mla_spec import MlaSpec
 from app.spec.moe_spec import MoeSpec
@@ -77,7 +78,9 @@ class ModelSpec:
     (Gemma stores w and computes with 1 + w). `sliding_rope` is the rope of sliding layers where it
     differs; `rope_layers` names the layers that rotate at all (empty: all). Scores are multiplied
     by `attention_multiplier`; softcaps are cap * tanh(x / cap). The embedding, what a block adds
-    to the residual, and the logits are multiplied by their multipliers.
+    to the residual, and the logits are multiplied by their multipliers. With
+    `attention_output_gate`, sigmoid(output_gate(x)) weighs what goes into o_proj. `delta_net` is
+    what linear layers compute instead of attention.
     """
 
     family: str
@@ -118,6 +121,7 @@ class ModelSpec:
     mlp_type: MlpType = MlpType.GATED
     moe: MoeSpec | None = None
     mla: MlaSpec | None = None
+    delta_net: DeltaNetSpec | None = None
     embedding_multiplier: float = 1.0
     residual_multiplier: float = 1.0
     logits_multiplier: float = 1.0
@@ -143,9 +147,35 @@ class ModelSpec:
         """Columns of a head of values; those of queries and keys but in latent attention."""
         return self.head_dim if self.mla is None else self.mla.v_head_dim
 
+    @property
+    def num_cached_layers(self) -> int:
+        """Layers that keep keys and values of every position."""
+        return sum(kind is not LayerType.LINEAR for kind in self.layer_types)
+
+    @property
+    def is_recurrent(self) -> bool:
+        """Whether some of the past is a state that can go on or begin anew, but not back."""
+        return LayerType.LINEAR in self.layer_types
+
+    @property
+    def state_bytes(self) -> int:
+        """What all linear layers remember of one sequence, however long it is."""
+        if self.delta_net is None:
+            return 0
+        num_linear = self.num_hidden_layers - self.num_cached_layers
+        return num_linear * self.delta_net.state_bytes
+
+    def is_linear(self, index: int) -> bool:
+        """Whether a layer sees the past through a state, which cannot be cut back."""
+        return self.layer_types[index] is LayerType.LINEAR
+
+    def cache_index(self, index: int) -> int:
+        """The place of a layer that is not linear among those that are not."""
+        return sum(not self.is_linear(before) for before in range(index))
+
     def layer_rope(self, index: int) -> RopeSpec | None:
         """The rotary embedding of a layer; None where positions are not embedded (NoPE)."""
-        if self.rope_layers and not self.rope_layers[index]:
+        if self.is_linear(index) or (self.rope_layers and not self.rope_layers[index]):
             return None
         is_sliding = self.layer_types[index] is LayerType.SLIDING
         return self.sliding_rope or self.rope if is_sliding else self.rope
@@ -178,7 +208,18 @@ class ModelSpec:
             self.moe.validate(self.num_hidden_layers)
         if self.mla is not None:
             self._check_latent(self.mla.validate())
+        self._check_linear_layers()
         return self
+
+    def _check_linear_layers(self) -> None:
+        if not self.num_cached_layers:
+            raise UnsupportedError("layer_types has no layer of attention.")
+        if self.delta_net is not None:
+            self.delta_net.validate()
+        elif LayerType.LINEAR in self.layer_types:
+            raise UnsupportedError(
+                "layer_types asks for linear_attention, which this model family does not know."
+            )
 
     def _check_latent(self, mla: MlaSpec) -> None:
         if self.head_dim != mla.qk_head_dim or self.num_key_value_heads != self.num_attention_heads:

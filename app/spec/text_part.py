@@ -1,7 +1,7 @@
 """The language model inside a model that also sees: its configuration, and its tensors' names.
 
 Only the text is read; the vision tower and what projects its features are left aside. Facts:
-transformers/models/{gemma3,mistral3,qwen2_vl,qwen2_5_vl,qwen3_vl}/configuration_*.py, and
+transformers/models/{gemma3,mistral3,qwen2_vl,qwen2_5_vl,qwen3_vl,qwen3_5}/configuration_*.py, and
 conversion_mapping.py for the names of tensors before and after transformers 4.52.
 """
 
@@ -58,6 +58,12 @@ def _qwen_vl(model_type: str, text_class: tuple[str, str]) -> _Wrapper:
     return _Wrapper(model_type, {inner: text_class}, {"model_type": inner}, may_be_flat=True)
 
 
+def _qwen3_5(model_type: str, class_name: str) -> _Wrapper:
+    inner = f"{model_type}_text"
+    defaults = {"model_type": inner, "tie_word_embeddings": False}
+    return _Wrapper(model_type, {inner: (class_name, inner)}, defaults)
+
+
 _WRAPPERS = {
     "Gemma3ForConditionalGeneration": _Wrapper(
         "gemma3", {"gemma3_text": ("Gemma3ForCausalLM", "gemma3_text")}, _GEMMA3_DEFAULTS
@@ -73,6 +79,8 @@ _WRAPPERS = {
     "Qwen2VLForConditionalGeneration": _qwen_vl("qwen2_vl", ("Qwen2ForCausalLM", "qwen2")),
     "Qwen2_5_VLForConditionalGeneration": _qwen_vl("qwen2_5_vl", ("Qwen2ForCausalLM", "qwen2")),
     "Qwen3VLForConditionalGeneration": _qwen_vl("qwen3_vl", ("Qwen3ForCausalLM", "qwen3")),
+    "Qwen3_5ForConditionalGeneration": _qwen3_5("qwen3_5", "Qwen3_5ForCausalLM"),
+    "Qwen3_5MoeForConditionalGeneration": _qwen3_5("qwen3_5_moe", "Qwen3_5MoeForCausalLM"),
 }
 
 
@@ -103,7 +111,7 @@ def text_config(config: Mapping[str, Any]) -> dict[str, Any]:
         raise UnsupportedError(f"{name} around {text['model_type']!r} is not supported.")
     text |= {key: config[key] for key in _OUTER_KEYS if config.get(key) is not None}
     class_name, model_type = wrapper.text_classes[text["model_type"]]
-    tied = config.get("tie_word_embeddings", inner.get("tie_word_embeddings", True))
+    tied = config.get("tie_word_embeddings", text.get("tie_word_embeddings", True))
     return {
         **text,
         **{

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 # Parameters that belong to no linear or norm, and so are not called `.weight`.
-_BARE = ("self_attn.sinks", "mlp.router_correction")
+_BARE = (
+    "self_attn.sinks",
+    "mlp.router_correction",
+    "linear_attn.A_log",
+    "linear_attn.dt_bias",
+)
 _NUMBER = re.compile(r"\.(\d+)(?=\.|$)")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _NO_FUSED: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -21,9 +26,10 @@ class WeightNames:
     `renamed`: canonical name within a layer -> the folder's, `*` standing for an expert's number
     (`mlp.experts.*.gate_proj` -> `block_sparse_moe.experts.*.w1`). `outer`: the same outside the
     layers. `fused`: the folder's name of a stack of linears, one below the other -> the canonical
-    ones in that order; with `grouped_qkv` that of q, k and v goes by key/value head: its query
-    heads, its key, its value (InternLM2); with `alternating_rows` the members' rows take turns, and
-    with `transposed_experts` a stack of all experts is dense as [experts, in, out] (both gpt-oss).
+    ones in that order; those stacks that `grouped` names go by group of heads: the rows of every
+    member that belong to the first, to the second ... (`grouped_rows`); with `alternating_rows`
+    the members' rows take turns, and with `transposed_experts` a stack of all experts is dense as
+    [experts, in, out] (both gpt-oss).
     `prefix` stands before everything but `lm_head`.
     `interleaved_rope`: the rotary pairs of q and k are columns (2i, 2i + 1) of a head, where
     executors expect (i, i + dim / 2). `ignored`: patterns (re.fullmatch) of stored tensors that
@@ -33,7 +39,7 @@ class WeightNames:
     renamed: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     outer: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     fused: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_FUSED)
-    grouped_qkv: bool = False
+    grouped: tuple[str, ...] = ()
     alternating_rows: bool = False
     transposed_experts: bool = False
     prefix: str = "model."
@@ -67,6 +73,11 @@ class WeightNames:
                 names = (_join_numbers(member, numbers) for member in members)
                 return stem, tuple(f"layers.{index}.{name}" for name in names)
         return None
+
+    def is_grouped(self, canonical: str) -> bool:
+        """Whether the fused stack of a linear goes by group of heads."""
+        name, _ = _split_numbers(canonical.split(".", 2)[-1])
+        return any(name in self.fused[stack] for stack in self.grouped)
 
     def is_ignored(self, name: str) -> bool:
         """Whether a stored tensor, by its full name, means nothing for inference."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import MlpType, ModelSpec, NormPlacement, QKNorm
 
@@ -18,6 +19,8 @@ from app.spec.model_spec import MlpType, ModelSpec, NormPlacement, QKNorm
 VOCABULARY_LINEARS = ("embed_tokens", "lm_head")
 # Small, and a wrong choice of experts costs more than its bits: never quantized.
 ROUTER_LINEARS = ("mlp.router", "mlp.shared_expert_gate")
+# A row a head: next to no bytes, and what they say is applied to a state again and again.
+HEAD_LINEARS = ("linear_attn.in_proj_b", "linear_attn.in_proj_a")
 
 _PRE_NORMS = ("input_layernorm", "post_attention_layernorm")
 _POST_NORMS = ("post_self_attn_layernorm", "post_mlp_layernorm")
@@ -28,20 +31,34 @@ def is_router(name: str) -> bool:
     return name.endswith(ROUTER_LINEARS)
 
 
+def stays_dense(name: str) -> bool:
+    """Whether a grid that loses something is not for this linear."""
+    return name.endswith((*ROUTER_LINEARS, *HEAD_LINEARS))
+
+
 def layer_linears(spec: ModelSpec, index: int) -> dict[str, tuple[int, int]]:
     """The linears of a layer, `self_attn.q_proj` ..., with their [out, in]."""
-    return _attention_linears(spec) | (
+    mixer = _delta_linears(spec) if spec.is_linear(index) else _attention_linears(spec)
+    return mixer | (
         _expert_linears(spec)
         if spec.is_sparse(index)
         else _mlp_linears(spec, "mlp", spec.intermediate_size)
     )
 
 
-def layer_vectors(spec: ModelSpec, index: int) -> dict[str, tuple[int]]:
-    """The vectors of a layer: norm weights, and whatever else is no matrix."""
-    names = dict.fromkeys(norm_names(spec), (spec.hidden_size,))
+def layer_vectors(spec: ModelSpec, index: int) -> dict[str, tuple[int, ...]]:
+    """The vectors of a layer: norm weights, and whatever else no vector is multiplied with."""
+    names: dict[str, tuple[int, ...]] = dict.fromkeys(norm_names(spec), (spec.hidden_size,))
     if spec.norm_bias:
         names |= {f"{name}.bias": shape for name, shape in names.items()}
+    names |= _delta_vectors(spec) if spec.is_linear(index) else _attention_vectors(spec)
+    if spec.moe is not None and spec.is_sparse(index) and spec.moe.score_correction_bias:
+        names["mlp.router_correction"] = (spec.moe.num_experts,)
+    return names
+
+
+def _attention_vectors(spec: ModelSpec) -> dict[str, tuple[int, ...]]:
+    names: dict[str, tuple[int, ...]] = {}
     if spec.qk_norm is not QKNorm.NONE:
         is_per_head = spec.qk_norm is QKNorm.HEAD
         names["self_attn.q_norm"] = (spec.head_dim if is_per_head else spec.q_size,)
@@ -52,9 +69,22 @@ def layer_vectors(spec: ModelSpec, index: int) -> dict[str, tuple[int]]:
             names["self_attn.q_a_layernorm"] = (spec.mla.q_lora_rank,)
     if spec.attention_sinks:
         names["self_attn.sinks"] = (spec.num_attention_heads,)
-    if spec.moe is not None and spec.is_sparse(index) and spec.moe.score_correction_bias:
-        names["mlp.router_correction"] = (spec.moe.num_experts,)
     return names
+
+
+def _delta_vectors(spec: ModelSpec) -> dict[str, tuple[int, ...]]:
+    delta = _delta_net(spec)
+    return {
+        "linear_attn.conv1d": (delta.num_channels, delta.linear_conv_kernel_dim),
+        "linear_attn.A_log": (delta.linear_num_value_heads,),
+        "linear_attn.dt_bias": (delta.linear_num_value_heads,),
+        "linear_attn.norm": (delta.linear_value_head_dim,),
+    }
+
+
+def _delta_net(spec: ModelSpec) -> DeltaNetSpec:
+    assert spec.delta_net is not None
+    return spec.delta_net
 
 
 def norm_names(spec: ModelSpec) -> tuple[str, ...]:
@@ -68,6 +98,11 @@ def norm_names(spec: ModelSpec) -> tuple[str, ...]:
             return _PRE_NORMS[0], _POST_NORMS[0], _PRE_NORMS[1], _POST_NORMS[1]
 
 
+def has_norm_offset(vector_name: str) -> bool:
+    """Whether a vector is a norm to which `norm_offset` is added: not that of a delta net."""
+    return vector_name.endswith("norm") and not vector_name.endswith("linear_attn.norm")
+
+
 def has_bias(spec: ModelSpec, linear_name: str) -> bool:
     """Whether the linear `[layers.<n>.]self_attn.q_proj` ... carries a bias."""
     short = linear_name.rsplit(".", 1)[-1]
@@ -78,6 +113,7 @@ def has_bias(spec: ModelSpec, linear_name: str) -> bool:
         return spec.mlp_bias if not is_expert else spec.moe is not None and spec.moe.expert_bias
     bias = spec.attention_bias
     has = {"q_proj": bias.q, "k_proj": bias.k, "v_proj": bias.v, "o_proj": bias.o}
+    has["output_gate"] = bias.q  # they are one projection where a family stores them
     has |= {"q_a_proj": bias.q, "kv_a_proj_with_mqa": bias.k}
     return has.get(short, False)
 
@@ -92,8 +128,8 @@ def iter_linears(spec: ModelSpec) -> Iterator[tuple[str, tuple[int, int]]]:
         yield "lm_head", (spec.vocab_size, spec.hidden_size)
 
 
-def iter_vectors(spec: ModelSpec) -> Iterator[tuple[str, tuple[int]]]:
-    """(canonical name, shape) of every vector."""
+def iter_vectors(spec: ModelSpec) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """(canonical name, shape) of every vector, the kernels of convolutions among them."""
     for index in range(spec.num_hidden_layers):
         for name, shape in layer_vectors(spec, index).items():
             yield f"layers.{index}.{name}", shape
@@ -105,7 +141,7 @@ def iter_vectors(spec: ModelSpec) -> Iterator[tuple[str, tuple[int]]]:
 def num_parameters(spec: ModelSpec) -> int:
     """Weights of all linears and vectors (biases of linears are not counted)."""
     linears = sum(math.prod(shape) for _, shape in iter_linears(spec))
-    return linears + sum(size for _, (size,) in iter_vectors(spec))
+    return linears + sum(math.prod(shape) for _, shape in iter_vectors(spec))
 
 
 def _attention_linears(spec: ModelSpec) -> dict[str, tuple[int, int]]:
@@ -121,6 +157,17 @@ def _attention_linears(spec: ModelSpec) -> dict[str, tuple[int, int]]:
     if spec.attention_output_gate:
         linears["self_attn.output_gate"] = (spec.q_size, hidden)
     return linears
+
+
+def _delta_linears(spec: ModelSpec) -> dict[str, tuple[int, int]]:
+    delta, hidden = _delta_net(spec), spec.hidden_size
+    return {
+        "linear_attn.in_proj_qkv": (delta.num_channels, hidden),
+        "linear_attn.in_proj_z": (delta.value_size, hidden),
+        "linear_attn.in_proj_b": (delta.linear_num_value_heads, hidden),
+        "linear_attn.in_proj_a": (delta.linear_num_value_heads, hidden),
+        "linear_attn.out_proj": (hidden, delta.value_size),
+    }
 
 
 def _latent_linears(spec: ModelSpec, mla: MlaSpec) -> dict[str, tuple[int, int]]:

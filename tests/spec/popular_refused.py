@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.spec.popular_dense import EXAONE4_32B, OLMO3_7B, SMOLLM3, starcoder2
+from tests.spec.popular_hybrid import QWEN3_NEXT, QWEN35_MOE_TEXT, QWEN35_TEXT
 from tests.spec.popular_latent import GLM_47_FLASH
 from tests.spec.popular_llamas import llama, qwen2
 from tests.spec.popular_models import sizes
@@ -33,7 +34,6 @@ REFUSED_CLASSES = {
     "deepseek-moe-16b": "DeepseekForCausalLM",
     "GLM-5": "GlmMoeDsaForCausalLM",
     "GLM-4.5V": "Glm4vMoeForConditionalGeneration",
-    "Qwen3-Next-80B-A3B": "Qwen3NextForCausalLM",
     "gemma-4-31B": "Gemma4ForConditionalGeneration",
     "MiniMax-M2": "MiniMaxM2ForCausalLM",
     "internlm-7b": "InternLMForCausalLM",
@@ -103,6 +103,34 @@ REFUSED_VALUES = {
     "GLM-4.7-Flash with a kind of layer of its own": (
         {**GLM_47_FLASH, "mlp_layer_types": ["dense", "hashed"]},
         "mlp_layer_types",
+    ),
+    "Qwen3-Next whose queries have no gate": (
+        {**QWEN3_NEXT, "attn_output_gate": False},
+        "attn_output_gate False",
+    ),
+    "Qwen3-Next with value heads of no key head": (
+        {**QWEN3_NEXT, "linear_num_value_heads": 24},
+        "not a multiple of linear_num_key_heads",
+    ),
+    "Qwen3.5 with another activation": (
+        {**QWEN35_TEXT, "hidden_act": "gelu"},
+        "must be 'silu'",
+    ),
+    "Qwen3.5 with windows": (
+        {**QWEN35_TEXT, "layer_types": ["linear_attention", "sliding_attention"] * 16},
+        "sliding_window is not set",
+    ),
+    "Qwen3.5 whose experts' weights are not normalized": (
+        {**QWEN35_MOE_TEXT, "norm_topk_prob": False},
+        "norm_topk_prob False",
+    ),
+    "Qwen3.5 without attention": (
+        {**QWEN35_TEXT, "layer_types": ["linear_attention"] * 32},
+        "no layer of attention",
+    ),
+    "EXAONE 4 with linear layers": (
+        {**EXAONE4_32B, "layer_types": ["linear_attention", *["full_attention"] * 63]},
+        "asks for linear_attention",
     ),
     "OLMo 3 without a theta": (
         {**OLMO3_7B, "rope_theta": None},

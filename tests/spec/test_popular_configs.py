@@ -11,6 +11,7 @@ from app.spec.registry import create_spec
 from app.spec.weights import num_parameters
 from tests.spec.popular_dense import DENSE
 from tests.spec.popular_gemmas import GEMMAS, GRANITES, PHIS
+from tests.spec.popular_hybrid import HYBRID
 from tests.spec.popular_latent import LATENT
 from tests.spec.popular_llamas import LLAMAS, QWENS
 from tests.spec.popular_models import Supported
@@ -18,7 +19,18 @@ from tests.spec.popular_refused import REFUSED_CLASSES, REFUSED_VALUES
 from tests.spec.popular_sparse import SPARSE
 from tests.spec.popular_wrapped import WRAPPED
 
-SUPPORTED = [*LLAMAS, *QWENS, *DENSE, *PHIS, *GEMMAS, *GRANITES, *SPARSE, *LATENT, *WRAPPED]
+SUPPORTED = [
+    *LLAMAS,
+    *QWENS,
+    *DENSE,
+    *PHIS,
+    *GEMMAS,
+    *GRANITES,
+    *SPARSE,
+    *LATENT,
+    *HYBRID,
+    *WRAPPED,
+]
 
 
 @pytest.mark.parametrize("model", SUPPORTED, ids=str)

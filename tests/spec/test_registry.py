@@ -142,9 +142,9 @@ def test_end_tokens_are_a_list_and_dtype_has_two_names() -> None:
             {
                 "use_sliding_window": True,
                 "sliding_window": 8,
-                "layer_types": ["linear_attention"] * 3,
+                "layer_types": ["linear_attention", "full_attention", "full_attention"],
             },
-            "'linear_attention' is not implemented",
+            "asks for linear_attention",
         ),
         (
             "qwen2",

@@ -35,11 +35,19 @@ class DenseFormat(LinearFormat):
         return None if weight is None else _create_linear(place, weight)
 
 
-def create_vector(name: str, stored: StoredArray) -> SourceVector:
-    """A norm weight; UnsupportedError unless it is a float."""
+def create_vector(name: str, stored: StoredArray, offset: float = 0.0) -> SourceVector:
+    """A norm weight, or whatever else stays dense; UnsupportedError unless it is a float.
+
+    `offset` is what the family's own weight lacks and this one has.
+    """
     _check_float(stored)
-    load = partial(load_float_vector, stored)
+    load = partial(_load_vector, stored, offset)
     return SourceVector(name, stored.shape, stored.name, stored.num_bytes, load)
+
+
+def _load_vector(stored: StoredArray, offset: float) -> npt.NDArray[Any]:
+    values = load_floats(stored).reshape(stored.shape)
+    return values.astype(np.float32) - np.float32(offset) if offset else values
 
 
 def load_float_vector(stored: StoredArray) -> npt.NDArray[Any]:

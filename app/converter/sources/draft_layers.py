@@ -1,6 +1,7 @@
 """Layers behind a decoder's last, which predict several tokens at once: inference needs none.
 
-DeepSeek-V3 and GLM number them on (`model.layers.61` beside num_hidden_layers 61).
+DeepSeek-V3 and GLM number them on (`model.layers.61` beside num_hidden_layers 61); Qwen keeps them
+apart (`mtp.layers.0`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 # transformers 5 has a name of its own for it.
 _COUNTS = ("num_nextn_predict_layers", "num_mtp_layers")
+_APART = "mtp."
 
 
 def draft_tensors(config: Mapping[str, Any], names: Collection[str], prefix: str) -> set[str]:
@@ -22,7 +24,8 @@ def draft_tensors(config: Mapping[str, Any], names: Collection[str], prefix: str
     first = config["num_hidden_layers"]
     layer = re.compile(rf"{re.escape(prefix)}(\d+)\..+")
     found = {name: layer.fullmatch(name) for name in names}
-    return {name for name, match in found.items() if match and 0 <= int(match[1]) - first < count}
+    numbered = {n for n, match in found.items() if match and 0 <= int(match[1]) - first < count}
+    return numbered | {name for name in names if name.startswith(_APART)}
 
 
 def draft_notes(found: Collection[str]) -> tuple[str, ...]:

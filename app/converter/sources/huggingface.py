@@ -10,6 +10,7 @@ import numpy as np
 
 from app.converter.sources.base import Source, SourceLinear, SourcePart
 from app.converter.sources.claims import TensorClaims
+from app.converter.sources.convolutions import has_shifted_norms, squeeze_kernels
 from app.converter.sources.dense import DenseFormat, create_vector
 from app.converter.sources.draft_layers import draft_notes, draft_tensors
 from app.converter.sources.file_rows import rows_per_block
@@ -27,7 +28,7 @@ from app.core.errors import InvalidSourceError
 from app.spec.registry import create_spec, weight_names
 from app.spec.text_part import text_config, wrapper_of
 from app.spec.weight_names import WeightNames
-from app.spec.weights import has_bias, iter_vectors
+from app.spec.weights import has_bias, has_norm_offset, iter_vectors
 
 # What the native config.json must not repeat: the checkpoint's own manifest says it.
 _QUANTIZATION_KEYS = ("quantization_config", "compression_config", "quantization")
@@ -52,14 +53,15 @@ class HuggingFaceSource(Source):
         _check_layer_count(config, tensors)
         notes += _settle_ties(config, names, tensors)
         spec = create_spec(config)
-        tensors = unstack_experts(tensors, spec, names)
+        shift = spec.norm_offset if has_shifted_norms(tensors) else 0.0
+        tensors = squeeze_kernels(unstack_experts(tensors, spec, names))
         layout = StoredLinears(spec, names, tensors)
         folder = _create_folder(self.name, config, tensors, layout)
         quantized = create_format(declaration, folder)
         self.format = (quantized or _DENSE).name
         self.config = {key: config[key] for key in config if key not in _QUANTIZATION_KEYS}
         self.files = (path / "config.json", *weights.files)
-        self._parts = _create_parts(folder, layout, quantized)
+        self._parts = _create_parts(folder, layout, quantized, shift)
         # A format knows what its labels got wrong once its linears are open.
         self.notes = notes + (quantized.notes if quantized else ())
         self.notes += draft_notes(_draft_tensors(folder, layout))
@@ -127,8 +129,9 @@ def _have_equal_bytes(first: StoredArray, second: StoredArray) -> bool:
 
 
 def _create_parts(
-    folder: Folder, layout: StoredLinears, quantized: LinearFormat | None
+    folder: Folder, layout: StoredLinears, quantized: LinearFormat | None, shift: float
 ) -> tuple[SourcePart, ...]:
+    """`shift`: what norms have gained to which the family adds its offset."""
     claims = TensorClaims(folder.tensors)
     stored = {name: _open(folder, name, claims, quantized) for name in folder.shapes}
     linears = [
@@ -140,7 +143,8 @@ def _create_parts(
     for canonical, shape in iter_vectors(folder.spec):
         vector = claims.take(layout.names.vector(canonical), shape)
         if vector:
-            vectors.append(create_vector(canonical, vector))
+            offset = shift if has_norm_offset(canonical) else 0.0
+            vectors.append(create_vector(canonical, vector, offset))
     claims.check(
         ignored=_ignored(folder, layout, quantized),
         architecture=folder.spec.architecture,

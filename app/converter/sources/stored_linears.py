@@ -7,14 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from app.converter.sources.base import SourceLinear
+from app.converter.sources.grouped_rows import grouped_rows
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.rotary_order import rotary_order
 from app.converter.sources.taken_rows import Rows, take_rows
 from app.spec.model_spec import ModelSpec
 from app.spec.weight_names import WeightNames
 from app.spec.weights import iter_linears
-
-_QKV = ("q_proj", "k_proj", "v_proj")
 
 
 class StoredLinears:
@@ -61,8 +60,8 @@ class StoredLinears:
         ends = np.cumsum([shapes[member][0] for member in members]).tolist()
         stop, (num_rows, columns) = ends[members.index(canonical)], shapes[canonical]
         rows = np.arange(stop - num_rows, stop)
-        if self.names.grouped_qkv and canonical.endswith(_QKV):
-            rows = _grouped_rows(self.spec, canonical)
+        if self.names.is_grouped(canonical):
+            rows = grouped_rows(self.spec, members, canonical)
         if self.names.alternating_rows:
             rows = np.arange(members.index(canonical), ends[-1], len(members))
         self._rows[canonical] = rows
@@ -71,13 +70,3 @@ class StoredLinears:
     def _add(self, canonical: str, holder: str, stem: str, shape: tuple[int, int]) -> None:
         self.holders[canonical] = holder
         self.stems[holder], self.shapes[holder] = stem, shape
-
-
-def _grouped_rows(spec: ModelSpec, canonical: str) -> Rows:
-    """Rows of q, k or v in a stack that goes by key/value head: queries, key, value."""
-    queries = spec.num_queries_per_kv
-    heads = np.arange(spec.num_key_value_heads * (queries + 2)).reshape(-1, queries + 2)
-    short = canonical.rpartition(".")[2]
-    parts = {"q_proj": slice(queries), "k_proj": slice(-2, -1), "v_proj": slice(-1, None)}
-    chosen = heads[:, parts[short]].reshape(-1, 1)
-    return (chosen * spec.head_dim + np.arange(spec.head_dim)).reshape(-1)

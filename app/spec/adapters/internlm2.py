@@ -16,7 +16,7 @@ _NAMES = WeightNames(
     },
     outer={"embed_tokens": "tok_embeddings", "lm_head": "output"},
     fused={"attention.wqkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")},
-    grouped_qkv=True,
+    grouped=("attention.wqkv",),  # of a key/value head its queries, its key, its value
 )
 
 
