@@ -64,18 +64,24 @@ def as_saved(folder: Path) -> None:
     """transformers writes what the family publishes."""
 
 
+def as_filled(model: Any) -> None:
+    """Random weights as they are."""
+
+
 @dataclass(frozen=True, eq=False)
 class FamilyCase:
     """One tiny model: `changes` are to the configuration of tests.tiny_models.BASE.
 
     `cpu_refusal` is a pattern of the cpu executor's refusal while its kernels lack a feature.
-    `publish` makes of the folder that transformers wrote one as the family's authors write it.
+    `prepare` changes the model's random weights in place. `publish` makes of the folder that
+    transformers wrote one as the family's authors write it.
     """
 
     name: str
     model_type: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     gguf: GgufLayout | None = None
+    prepare: Callable[[Any], None] = as_filled
     publish: Callable[[Path], None] = as_saved
     cpu_refusal: str = ""
 
@@ -86,7 +92,9 @@ class FamilyCase:
 @cache
 def tiny_model(case: FamilyCase) -> Any:
     """The transformers model, made once. Tests must not change it."""
-    return create_tiny_model(case.model_type, **case.changes)
+    model = create_tiny_model(case.model_type, **case.changes)
+    case.prepare(model)
+    return model
 
 
 @cache

@@ -27,7 +27,8 @@ class Engine:
     def __init__(self, executor: Executor, tokenizer: Tokenizer) -> None:
         self._executor = executor
         self._tokenizer = tokenizer
-        self._scheduler = Scheduler(executor.num_slots)
+        is_recurrent = executor.spec.is_recurrent
+        self._scheduler = Scheduler(executor.num_slots, is_recurrent=is_recurrent)
         self._stop_ids = {*executor.spec.eos_token_ids, *tokenizer.eos_token_ids}
 
     @property

@@ -12,10 +12,12 @@ class KVCache:
     """Hands out slots, and remembers the tokens of each after its sequence has ended.
 
     A finished conversation stays in its slot until another takes it, so its next turn prefills only
-    what is new.
+    what is new. `is_recurrent`: a slot's content can go on, but its end cannot be cut off, so that
+    it is shared as a whole or not at all.
     """
 
-    def __init__(self, num_slots: int) -> None:
+    def __init__(self, num_slots: int, *, is_recurrent: bool = False) -> None:
+        self._is_recurrent = is_recurrent
         self._token_ids: list[list[int]] = [[] for _ in range(num_slots)]
         self._free = set(range(num_slots))
 
@@ -52,5 +54,8 @@ class KVCache:
         self._free.add(slot)
 
     def _num_shared(self, slot: int, prompt_ids: Sequence[int]) -> int:
-        pairs = zip(self._token_ids[slot], prompt_ids, strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        held = self._token_ids[slot]
+        pairs = zip(held, prompt_ids, strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        is_whole = shared == len(held) < len(prompt_ids)
+        return shared if is_whole or not self._is_recurrent else 0

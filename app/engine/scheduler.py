@@ -27,10 +27,13 @@ class ScheduledChunk:
 
 
 class Scheduler:
-    """A queue of waiting sequences, and the running ones, at most one per KV slot."""
+    """A queue of waiting sequences, and the running ones, at most one per KV slot.
 
-    def __init__(self, num_slots: int) -> None:
-        self.kv_cache = KVCache(num_slots)
+    `is_recurrent` is of the model: see `KVCache`.
+    """
+
+    def __init__(self, num_slots: int, *, is_recurrent: bool) -> None:
+        self.kv_cache = KVCache(num_slots, is_recurrent=is_recurrent)
         self._waiting: deque[Sequence] = deque()
         self._running: list[Sequence] = []
 

@@ -4,6 +4,7 @@ from tests.families import (
     deepseek_cases,
     dense_cases,
     gemma_cases,
+    hybrid_cases,
     internlm_cases,
     llama_cases,
     moe_cases,
@@ -16,6 +17,7 @@ CASES = [
     *gemma_cases.CASES,
     *moe_cases.CASES,
     *deepseek_cases.CASES,
+    *hybrid_cases.CASES,
     *dense_cases.CASES,
     *internlm_cases.CASES,
 ]

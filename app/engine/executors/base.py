@@ -34,13 +34,41 @@ class SequenceChunk:
     """Tokens to run for one sequence: a piece of a prompt, or the one token of a decode step.
 
     slot: which KV sequence; start: position of the first token (everything before it is in the
-    cache, everything from it on is overwritten); token_ids int32 [n].
+    cache, everything from it on is overwritten); token_ids int32 [n]. The state of linear layers
+    has no positions to overwrite: with them, start is where the slot's last chunk ended, or 0.
     """
 
     slot: int
     start: int
     token_ids: npt.NDArray[np.int32]
     logits: LogitsWanted = LogitsWanted.LAST
+
+
+class StateLengths:
+    """How many tokens the recurrent state of each slot has seen; None where nobody knows."""
+
+    def __init__(self, num_slots: int) -> None:
+        self._lengths: list[int | None] = [0] * num_slots
+
+    def begin(self, chunks: Sequence[SequenceChunk]) -> None:
+        """Raises EngineError unless every chunk begins where its slot's state is, or anew."""
+        found = dict(enumerate(self._lengths))
+        for chunk in chunks:
+            seen = found[chunk.slot]
+            if chunk.start not in (0, seen):
+                count = "an unknown number of" if seen is None else seen
+                raise EngineError(
+                    f"The state of slot {chunk.slot} cannot go to position {chunk.start}: it has "
+                    f"seen {count} tokens, and can only go on or begin anew."
+                )
+            found[chunk.slot] = chunk.start + len(chunk.token_ids)
+        for chunk in chunks:
+            self._lengths[chunk.slot] = None
+
+    def record(self, chunks: Sequence[SequenceChunk]) -> None:
+        """What `begin` allowed has run."""
+        for chunk in chunks:
+            self._lengths[chunk.slot] = chunk.start + len(chunk.token_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +93,7 @@ class Executor(ABC):
         self.spec = spec
         self.max_model_len = max_model_len
         self.num_slots = num_slots
+        self._states = StateLengths(num_slots) if spec.is_recurrent else None
 
     @classmethod
     def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:
@@ -80,7 +109,8 @@ class Executor(ABC):
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """Runs the chunks; returns per chunk float32 logits [0 | 1 | n, vocab_size].
 
-        Raises ContextLengthError when start + n > max_model_len.
+        Raises ContextLengthError when start + n > max_model_len, EngineError for a start that the
+        state of linear layers does not have.
         """
 
     def sample(
@@ -96,7 +126,11 @@ class Executor(ABC):
         return [None if sampler is None else sampler.sample(rows[-1]) for sampler, rows in pairs]
 
     def check_chunks(self, chunks: Sequence[SequenceChunk]) -> None:
-        """Raises what `step` promises, before any cache is touched."""
+        """Raises what `step` promises, before any cache is touched.
+
+        Whoever runs them then calls `record_chunks`; until then nothing is known of their slots'
+        states, which may have been moved on in part.
+        """
         for chunk in chunks:
             end = chunk.start + len(chunk.token_ids)
             if end > self.max_model_len:
@@ -112,6 +146,13 @@ class Executor(ABC):
                 raise EngineError(
                     f"A token id is outside the vocabulary of {self.spec.vocab_size}."
                 )
+        if self._states is not None:
+            self._states.begin(chunks)
+
+    def record_chunks(self, chunks: Sequence[SequenceChunk]) -> None:
+        """The chunks have run as a whole."""
+        if self._states is not None:
+            self._states.record(chunks)
 
     @abstractmethod
     def memory_use(self) -> MemoryUse:

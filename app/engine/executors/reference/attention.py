@@ -17,9 +17,13 @@ Tensor = torch.Tensor
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The attention block of layer `index`; `sinks` [num_heads] and `output_gate` may be absent."""
+    """The attention block of layer `index`; `sinks` [num_heads] and `output_gate` may be absent.
+
+    `cache_index` is the place of its keys and values among those that are cached.
+    """
 
     index: int
+    cache_index: int
     spec: ModelSpec
     heads: Callable[[Tensor], Heads]
     o_proj: Linear
@@ -36,10 +40,10 @@ class Attention:
             queries, keys = self._rotate(queries, rotation), self._rotate(keys, rotation)
         if self.spec.query_scaling is not None:
             queries = queries * _query_scale(self.spec.query_scaling, positions)
-        slot.write(self.index, positions, keys, values)
+        slot.write(self.cache_index, positions, keys, values)
         end = int(positions[-1]) + 1
         mask = _mask(positions, end, self.spec.layer_window(self.index))
-        mixed = self._attend(queries, *slot.read(self.index, end), mask)
+        mixed = self._attend(queries, *slot.read(self.cache_index, end), mask)
         if self.output_gate is not None:
             mixed = mixed * torch.sigmoid(self.output_gate(x))
         return self.o_proj(mixed)

@@ -1,11 +1,13 @@
-"""The KV cache of one sequence, and what every layer needs to know of a chunk."""
+"""What is kept of one sequence, and what every layer needs to know of a chunk."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
+from app.engine.executors.reference.delta_state import DeltaState, create_state
+from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeSpec
 
 Tensor = torch.Tensor
@@ -16,15 +18,26 @@ KV_BLOCK_TOKENS = 256  # the cache of a slot grows by so many positions
 
 @dataclass(slots=True)
 class KVSlot:
-    """Rotated keys, and values, of one sequence: [num_layers, num_kv_heads, capacity, width]."""
+    """Rotated keys, and values, of one sequence: [cached layers, num_kv_heads, capacity, width].
+
+    `states` are those of the linear layers, by the layer's index.
+    """
 
     keys: Tensor
     values: Tensor
+    states: dict[int, DeltaState] = field(default_factory=dict)
 
     @property
     def num_bytes(self) -> int:
         """Bytes held."""
-        return self.keys.nbytes + self.values.nbytes
+        states = sum(state.num_bytes for state in self.states.values())
+        return self.keys.nbytes + self.values.nbytes + states
+
+    def reset(self, spec: ModelSpec) -> None:
+        """Before a sequence's first token; what is cached by position is overwritten anyway."""
+        if spec.delta_net is not None:
+            linear = filter(spec.is_linear, range(spec.num_hidden_layers))
+            self.states = {index: create_state(spec.delta_net) for index in linear}
 
     def grow(self, length: int, limit: int) -> None:
         """Makes room for `length` positions, in whole blocks, never above `limit`."""
@@ -69,6 +82,14 @@ class ChunkContext:
     positions: Tensor
     rotations: dict[RopeSpec, Rotation]
     slot: KVSlot
+
+
+def create_slot(spec: ModelSpec) -> KVSlot:
+    """An empty one."""
+    shape = (spec.num_cached_layers, spec.num_key_value_heads, 0)
+    slot = KVSlot(torch.empty(*shape, spec.head_dim), torch.empty(*shape, spec.value_head_dim))
+    slot.reset(spec)
+    return slot
 
 
 def create_rotation(rope: RopeSpec, positions: Tensor, max_model_len: int) -> Rotation:

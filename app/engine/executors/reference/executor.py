@@ -10,7 +10,7 @@ import torch
 
 from app.checkpoint.reader import Checkpoint
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
-from app.engine.executors.reference.cache import ChunkContext, KVSlot, create_rotation
+from app.engine.executors.reference.cache import ChunkContext, create_rotation, create_slot
 from app.engine.executors.reference.network import load_network
 from app.spec.model_spec import ModelSpec
 from app.spec.weights import num_parameters
@@ -28,11 +28,7 @@ class ReferenceExecutor(Executor):
         self._network = load_network(checkpoint, spec)
         layers = range(spec.num_hidden_layers)
         self._ropes = {rope for index in layers if (rope := spec.layer_rope(index)) is not None}
-        shape = (spec.num_hidden_layers, spec.num_key_value_heads, 0)
-        self._slots = [
-            KVSlot(torch.empty(*shape, spec.head_dim), torch.empty(*shape, spec.value_head_dim))
-            for _ in range(num_slots)
-        ]
+        self._slots = [create_slot(spec) for _ in range(num_slots)]
 
     @classmethod
     def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:
@@ -43,10 +39,12 @@ class ReferenceExecutor(Executor):
         """One chunk after the other; see `Executor.step`."""
         self.check_chunks(chunks)
         with torch.inference_mode():
-            return [self._run(chunk) for chunk in chunks]
+            logits = [self._run(chunk) for chunk in chunks]
+        self.record_chunks(chunks)
+        return logits
 
     def memory_use(self) -> MemoryUse:
-        """Bytes of the decoded weights and of the cache as grown so far."""
+        """Bytes of the decoded weights, and of the cache as grown so far with all states."""
         return MemoryUse(self._network.num_bytes, sum(slot.num_bytes for slot in self._slots), 0)
 
     def close(self) -> None:
@@ -64,6 +62,8 @@ class ReferenceExecutor(Executor):
         end = chunk.start + len(chunk.token_ids)
         slot = self._slots[chunk.slot]
         slot.grow(end, self.max_model_len)
+        if chunk.start == 0:
+            slot.reset(self.spec)
         positions = torch.arange(chunk.start, end)
         rotations = {
             rope: create_rotation(rope, positions, self.max_model_len) for rope in self._ropes

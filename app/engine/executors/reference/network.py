@@ -14,6 +14,7 @@ from app.checkpoint.reader import Checkpoint
 from app.checkpoint.reference_quant import dequantize
 from app.engine.executors.reference.attention import Attention
 from app.engine.executors.reference.cache import ChunkContext
+from app.engine.executors.reference.delta_net import DeltaNet
 from app.engine.executors.reference.heads import LatentHeads, ProjectedHeads
 from app.engine.executors.reference.mlp import MixtureOfExperts, Mlp, create_expert
 from app.engine.executors.reference.modules import Linear, Norm, identity, softcap
@@ -27,9 +28,12 @@ Block = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True, slots=True)
 class DecoderLayer:
-    """Attention and MLP around the residual; norms that the placement lacks are the identity."""
+    """Attention, or a delta net, and MLP around the residual.
 
-    attention: Attention
+    Norms that the placement lacks are the identity.
+    """
+
+    attention: Attention | DeltaNet
     mlp: Block
     input_layernorm: Block
     post_self_attn_layernorm: Block
@@ -95,7 +99,9 @@ class _Loader:
         }
         is_sparse = self._spec.is_sparse(index)
         return DecoderLayer(
-            attention=self._attention(index),
+            attention=self._delta_net(index)
+            if self._spec.is_linear(index)
+            else self._attention(index),
             mlp=self._moe(f"{prefix}.mlp") if is_sparse else self._mlp(f"{prefix}.mlp"),
             input_layernorm=norms.get("input_layernorm", identity),
             post_self_attn_layernorm=norms.get("post_self_attn_layernorm", identity),
@@ -110,11 +116,29 @@ class _Loader:
         has_gate = spec.attention_output_gate
         return Attention(
             index=index,
+            cache_index=spec.cache_index(index),
             spec=spec,
             heads=self._heads(prefix) if mla is None else self._latent_heads(prefix, mla),
             o_proj=self._linear(f"{prefix}.o_proj"),
             sinks=self._vector(f"{prefix}.sinks") if spec.attention_sinks else None,
             output_gate=self._linear(f"{prefix}.output_gate") if has_gate else None,
+        )
+
+    def _delta_net(self, index: int) -> DeltaNet:
+        spec, prefix = self._spec, f"layers.{index}.linear_attn"
+        assert spec.delta_net is not None
+        return DeltaNet(
+            index=index,
+            spec=spec.delta_net,
+            in_proj_qkv=self._linear(f"{prefix}.in_proj_qkv"),
+            in_proj_z=self._linear(f"{prefix}.in_proj_z"),
+            in_proj_b=self._linear(f"{prefix}.in_proj_b"),
+            in_proj_a=self._linear(f"{prefix}.in_proj_a"),
+            conv1d=self._vector(f"{prefix}.conv1d"),
+            A_log=self._vector(f"{prefix}.A_log"),
+            dt_bias=self._vector(f"{prefix}.dt_bias"),
+            norm=Norm(self._vector(f"{prefix}.norm"), None, spec.rms_norm_eps),
+            out_proj=self._linear(f"{prefix}.out_proj"),
         )
 
     def _heads(self, prefix: str) -> ProjectedHeads:

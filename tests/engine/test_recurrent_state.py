@@ -1,0 +1,238 @@
+"""Linear layers: a state that goes on or begins anew, in executors and through the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.converter.pipeline import convert
+from app.core.errors import EngineError, ResourceError
+from app.core.events import RequestFinished, TokensGenerated
+from app.engine.engine import Engine
+from app.engine.executors.base import Executor, LogitsWanted, SequenceChunk
+from app.engine.executors.reference import ReferenceExecutor
+from app.engine.kv_cache import KVCache
+from app.engine.loader import load_engine
+from app.engine.memory_plan import (
+    ExecutorCosts,
+    fit_table,
+    kv_bytes_per_token,
+    plan_memory,
+    workspace_bytes,
+)
+from app.engine.request import Request, SamplingParams
+from app.spec.registry import create_spec
+from tests.families.hybrid_cases import CASES
+from tests.family_models import TOKENS, create_executor, write_folder
+from tests.spec.popular_hybrid import QWEN3_NEXT
+
+CASE = next(case for case in CASES if case.name == "qwen3.5")
+GREEDY = SamplingParams(temperature=0.0, max_tokens=12, ignore_eos=True)
+EXECUTORS = {"reference": ReferenceExecutor}
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Qwen3.5."""
+    root = tmp_path_factory.mktemp("recurrent")
+    folder = write_folder(CASE, root / "folder")
+    convert(folder, root / "model", grid="dense")
+    return root / "model"
+
+
+@pytest.fixture(params=EXECUTORS)
+def executor(request: pytest.FixtureRequest, model_dir: Path) -> Iterator[Executor]:
+    """Two slots of each executor that has linear layers."""
+    executor = create_executor(EXECUTORS[request.param], model_dir, num_slots=2)
+    yield executor
+    executor.close()
+
+
+def step(executor: Executor, start: int, stop: int, slot: int = 0) -> np.ndarray:
+    """All logits of TOKENS[start:stop]."""
+    chunk = SequenceChunk(slot, start, TOKENS[start:stop], LogitsWanted.ALL)
+    return executor.step([chunk])[0]
+
+
+# --- the executor --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", [19, 21, 5])
+def test_a_state_goes_on_where_it_is_or_not_at_all(executor: Executor, start: int) -> None:
+    step(executor, 0, 20)
+    with pytest.raises(EngineError, match=f"cannot go to position {start}: it has seen 20 tokens"):
+        step(executor, start, start + 2)
+    # Nothing was run, so nothing is lost.
+    went_on = step(executor, 20, 30)
+    np.testing.assert_allclose(went_on, step(executor, 0, 30)[20:], rtol=0, atol=1e-4)
+
+
+def test_a_sequence_begins_anew_at_0(executor: Executor) -> None:
+    first = step(executor, 0, 20)
+    step(executor, 20, 33)
+    np.testing.assert_array_equal(step(executor, 0, 20), first)
+
+
+def test_slots_have_states_of_their_own(executor: Executor) -> None:
+    alone = step(executor, 0, 30)
+    step(executor, 0, 20)
+    step(executor, 0, 7, slot=1)
+    chunks = [
+        SequenceChunk(1, 7, TOKENS[7:12], LogitsWanted.ALL),
+        SequenceChunk(0, 20, TOKENS[20:30], LogitsWanted.ALL),
+    ]
+    second, first = executor.step(chunks)
+    np.testing.assert_allclose(first, alone[20:], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(second, alone[7:12], rtol=0, atol=1e-4)
+
+
+def test_two_chunks_of_a_slot_may_follow_each_other(executor: Executor) -> None:
+    alone = step(executor, 0, 30)
+    chunks = [
+        SequenceChunk(0, 0, TOKENS[:20], LogitsWanted.NONE),
+        SequenceChunk(0, 20, TOKENS[20:30], LogitsWanted.ALL),
+    ]
+    np.testing.assert_allclose(executor.step(chunks)[1], alone[20:], rtol=0, atol=1e-4)
+
+
+def test_after_a_step_that_failed_only_a_new_beginning_is_left(
+    model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = create_executor(ReferenceExecutor, model_dir)
+    first = step(executor, 0, 20)
+
+    def fail(chunk: SequenceChunk) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(executor, "_run", fail)
+        with pytest.raises(MemoryError):
+            step(executor, 20, 30)
+    with pytest.raises(EngineError, match="seen an unknown number of tokens"):
+        step(executor, 20, 30)
+    np.testing.assert_array_equal(step(executor, 0, 20), first)
+
+
+# --- which tokens a slot shares ------------------------------------------------------------------
+
+
+def held(cache: KVCache, token_ids: list[int]) -> None:
+    """A sequence of these tokens, finished."""
+    slot, num_cached = cache.acquire(token_ids)
+    cache.append(slot, token_ids[num_cached:])
+    cache.release(slot)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "num_cached"),
+    [
+        ([1, 2, 3, 4, 5], 3),  # all of it, and more
+        ([1, 2, 3], 0),  # the last token of the prompt must run
+        ([1, 2], 0),
+        ([1, 2, 9, 4], 0),
+        ([7, 8, 9], 0),
+    ],
+)
+def test_a_recurrent_slot_is_shared_as_a_whole(prompt: list[int], num_cached: int) -> None:
+    cache = KVCache(1, is_recurrent=True)
+    held(cache, [1, 2, 3])
+    assert cache.acquire(prompt) == (0, num_cached)
+    assert cache.length(0) == num_cached
+
+
+def test_of_recurrent_slots_the_one_that_goes_on_is_taken() -> None:
+    cache = KVCache(2, is_recurrent=True)
+    held(cache, [1, 2, 3, 4, 5, 6])
+    held(cache, [1, 2])
+    slot, num_cached = cache.acquire([1, 2, 3, 4, 9])
+    assert (slot, num_cached) == (1, 2)
+
+
+# --- the engine ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the engine said, and how much of the prompt it had."""
+
+    text: str
+    cached: int
+
+
+def generate(engine: Engine, prompt: str) -> Reply:
+    engine.add(Request(prompt=prompt, sampling=GREEDY))
+    text, cached = "", 0
+    while engine.has_work:
+        for event in engine.step():
+            if isinstance(event, TokensGenerated):
+                text += event.text
+            if isinstance(event, RequestFinished):
+                cached = event.usage.cached_tokens
+    return Reply(text, cached)
+
+
+@pytest.fixture(params=EXECUTORS)
+def engines(request: pytest.FixtureRequest, model_dir: Path) -> Iterator[tuple[Engine, Engine]]:
+    """One that a conversation runs in, and one that is asked as if nothing had been before."""
+    loaded = [load_engine(model_dir, request.param, 200, activations="fp32") for _ in range(2)]
+    yield loaded[0].engine, loaded[1].engine
+    for engine in loaded:
+        engine.close()
+
+
+def test_a_conversation_goes_on_is_regenerated_and_edited(engines: tuple[Engine, Engine]) -> None:
+    engine, fresh = engines
+    first = generate(engine, "u:Hello there|a:")
+    went_on = generate(engine, f"u:Hello there|a:{first.text}|u:And then?|a:")
+    assert went_on.cached > 0
+    regenerated = generate(engine, "u:Hello there|a:")
+    assert regenerated == Reply(first.text, 0)
+    edited = generate(engine, "u:Hello world|a:")
+    assert edited.cached == 0
+    generate(fresh, "something else, so that nothing is shared")
+    assert generate(fresh, f"u:Hello there|a:{first.text}|u:And then?|a:").text == went_on.text
+    assert generate(fresh, "u:Hello world|a:").text == edited.text
+
+
+def test_a_cancelled_prompt_leaves_what_can_go_on(engines: tuple[Engine, Engine]) -> None:
+    engine, fresh = engines
+    prompt = "a long prompt " * 11  # more than one piece
+    request = Request(prompt=prompt, sampling=GREEDY)
+    engine.add(request)
+    engine.step()
+    engine.cancel(request.request_id)
+    again = generate(engine, prompt)
+    assert again.cached == 128
+    assert again.text == generate(fresh, prompt).text
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+def test_states_are_planned_beside_keys_and_values_of_layers_of_attention() -> None:
+    spec = create_spec(QWEN3_NEXT)
+    per_token = kv_bytes_per_token(spec, "fp16")
+    assert per_token == 12 * 2 * 2 * 256 * 2  # of 48 layers, two kv heads, keys and values
+    states = 36 * 4 * (32 * 128 * 128 + 3 * 8192)
+    available = (8 << 30) + workspace_bytes(spec) + 2 * (states + 1000 * per_token)
+    costs = ExecutorCosts(8 << 30, "fp16")
+    plan = plan_memory(spec, costs, available, num_slots=2)
+    assert (plan.max_model_len, plan.state_bytes) == (1000, 2 * states)
+    with pytest.raises(ResourceError):
+        plan_memory(spec, costs, available - 1, wanted_len=1000, num_slots=2)
+    weights_bytes = fit_table(spec, 0, device="cpu")[0].weights_bytes
+    beside = weights_bytes + workspace_bytes(spec) + states
+    assert fit_table(spec, beside + 1000 * per_token, device="cpu")[0].max_context == 1000
+    assert fit_table(spec, beside + 1000 * per_token - 1, device="cpu")[0].max_context == 999
+
+
+def test_executors_hold_the_states_that_are_planned(executor: Executor) -> None:
+    spec = executor.spec
+    step(executor, 0, 3)
+    kv_bytes = executor.memory_use().kv_bytes
+    pages = 60 * kv_bytes_per_token(spec, "fp32")  # one slot, as long as the context
+    assert kv_bytes == pages + 2 * spec.state_bytes
