@@ -30,6 +30,7 @@ from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
 from app.controllers.garbage import GuiGarbageCollector
 from app.controllers.library import LibraryController
+from app.controllers.validation import ValidationController
 from app.core.errors import AppError
 from app.core.events import ErrorInfo, Event, JobFailed
 from app.core.log import configure_logging
@@ -94,6 +95,7 @@ class Program:
             conversion=ConversionController(library_dir()),
             chat=ChatController(self.store),
             library=LibraryController(library_dir()),
+            validation=ValidationController(),
         )
         self.window = MainWindow(
             self.controllers, self.settings, self.theme, starter=find_starter()
@@ -112,6 +114,7 @@ class Program:
 
     def shutdown(self) -> None:
         """The way back; waits for every thread and process."""
+        self.controllers.validation.shutdown()
         self.controllers.conversion.shutdown()
         self.controllers.chat.shutdown()
         self.controllers.library.shutdown()

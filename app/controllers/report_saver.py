@@ -1,8 +1,11 @@
-"""The quality report of a checkpoint, saved where the user wants it, off the GUI thread."""
+"""A report as Markdown, and as JSON beside it, saved where the user wants it, off the GUI
+thread.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -32,12 +35,18 @@ class ReportSaver(QObject):
         self._thread: FunctionThread | None = None
 
     def save(self, checkpoint: Path, target: Path) -> None:
-        """Writes `target` as .md and .json; no effect while another save runs."""
+        """The quality report of a checkpoint as `target`; no effect while another save runs."""
+        self._start(partial(save_report, checkpoint, target))
+
+    def save_texts(self, markdown: str, document: str, target: Path) -> None:
+        """A report that is at hand; `document` is JSON. No effect while another save runs."""
+        self._start(partial(save_texts, markdown, document, target))
+
+    def _start(self, save: Callable[[], Path]) -> None:
         if self._thread is None:
-            self._thread = FunctionThread(partial(save_report, checkpoint, target), self)
+            self._thread = FunctionThread(save, self)
             self._thread.returned.connect(self._on_thread_returned)
             self._thread.errored.connect(self._on_thread_errored)
-            self._thread.finished.connect(self._on_thread_finished)
             self._thread.start()
 
     def shutdown(self) -> None:
@@ -47,15 +56,18 @@ class ReportSaver(QObject):
 
     @Slot(object)
     def _on_thread_returned(self, path: Path) -> None:
+        self._drop_thread()
         self.saved.emit(path)
 
     @Slot(object)
     def _on_thread_errored(self, error: ErrorInfo) -> None:
+        self._drop_thread()
         self.failed.emit(error)
 
-    @Slot()
-    def _on_thread_finished(self) -> None:
+    def _drop_thread(self) -> None:
+        """It has told its result and is at its end; whoever hears of that may save again."""
         if self._thread is not None:
+            self._thread.join()
             self._thread.deleteLater()
             self._thread = None
 
@@ -66,15 +78,32 @@ def save_report(checkpoint: Path, target: Path) -> Path:
     Raises ResourceError, also when the checkpoint is gone.
     """
     try:
-        return _save_report(checkpoint, target)
+        markdown, document = _read_reports(checkpoint)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ResourceError(
-            f"The report of {checkpoint.name} could not be saved: {reason}.", detail=repr(error)
-        ) from error
+        raise _describe(checkpoint.name, error) from error
+    return save_texts(markdown, document, target)
 
 
-def _save_report(checkpoint: Path, target: Path) -> Path:
+def save_texts(markdown: str, document: str, target: Path) -> Path:
+    """Writes `target` with the ending .md, and .json beside it; returns the former.
+
+    Raises ResourceError.
+    """
+    path = target.with_name(f"{target.name.removesuffix('.md')}.md")
+    try:
+        path.write_text(markdown, encoding="utf-8")
+        path.with_suffix(".json").write_text(document, encoding="utf-8")
+    except OSError as error:
+        raise _describe(path.name, error) from error
+    return path
+
+
+def _describe(name: str, error: OSError | ValueError) -> ResourceError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return ResourceError(f"The report of {name} could not be saved: {reason}.", detail=repr(error))
+
+
+def _read_reports(checkpoint: Path) -> tuple[str, str]:
     stems = {"conversion": _CONVERSION}
     if (checkpoint / f"{_EVALUATION}.md").is_file():
         stems["evaluations"] = _EVALUATION
@@ -83,8 +112,4 @@ def _save_report(checkpoint: Path, target: Path) -> Path:
         key: json.loads((checkpoint / f"{stem}.json").read_text(encoding="utf-8"))
         for key, stem in stems.items()
     }
-    markdown = target.with_name(f"{target.name.removesuffix('.md')}.md")
-    markdown.write_text("\n".join(texts), encoding="utf-8")
-    content = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    markdown.with_suffix(".json").write_text(content, encoding="utf-8")
-    return markdown
+    return "\n".join(texts), json.dumps(document, indent=1, ensure_ascii=False) + "\n"

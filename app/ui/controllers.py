@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
 from app.controllers.library import LibraryController
+from app.controllers.validation import ValidationController
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +17,4 @@ class Controllers:
     conversion: ConversionController
     chat: ChatController
     library: LibraryController
+    validation: ValidationController

@@ -17,6 +17,7 @@ from app.ui.dialogs.close_dialog import CloseDialog
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
+from app.ui.pages.validate_page import ValidatePage
 from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.drop_overlay import DropOverlay
@@ -48,18 +49,20 @@ class MainWindow(QMainWindow):
         self._close_dialog: CloseDialog | None = None
         self.chat_page = ChatPage(controllers.chat, settings, has_starter=starter is not None)
         self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
+        self.validate_page = ValidatePage(controllers.validation)
         self.banners = BannerStack()
         self._pages = QStackedWidget()
         self._rail = NavigationRail(
             [
                 NavigationItem("chat", self.tr("Chat"), "Ctrl+1"),
                 NavigationItem("convert", self.tr("Convert"), "Ctrl+2"),
+                NavigationItem("validate", self.tr("Validate"), "Ctrl+3"),
             ],
             theme.mode,
         )
-        self._build()
         self.overlay = DropOverlay(self)
-        self.overlay.paths_dropped.connect(self.offer)
+        self._build()
+        self.overlay.paths_dropped.connect(self._on_overlay_paths_dropped)
         self._connect()
         self._create_shortcuts()
         self._restore_geometry()
@@ -106,11 +109,11 @@ class MainWindow(QMainWindow):
 
     def pick_files(self) -> None:
         """Asks for files to convert."""
-        self._pick(wants_folder=False)
+        self._pick(self.offer, wants_folder=False)
 
     def pick_folder(self) -> None:
         """Asks for a folder to convert."""
-        self._pick(wants_folder=True)
+        self._pick(self.offer, wants_folder=True)
 
     def convert_starter(self) -> None:
         """Converts the starter model."""
@@ -154,8 +157,19 @@ class MainWindow(QMainWindow):
         if self._close_dialog is not None and not self._controllers.conversion.is_converting:
             self._close_dialog.reject()
 
+    def validate(self, sources: Sequence[Path]) -> None:
+        """Validates the first of what was picked or dropped, and shows it."""
+        self.show_page(self.validate_page)
+        self._controllers.validation.validate(str(sources[0]))
+
+    def _on_overlay_paths_dropped(self, paths: Sequence[Path]) -> None:
+        """A page that takes files itself gets them; everywhere else they are converted."""
+        is_validating = self._pages.currentWidget() is self.validate_page
+        (self.validate if is_validating else self.offer)(paths)
+
     def _on_page_requested(self, position: int) -> None:
         self._pages.setCurrentIndex(position)
+        self.overlay.set_checks(self._pages.currentWidget() is self.validate_page)
         self._rail.select(position)
         if page := self._pages.currentWidget():
             page.setFocus()
@@ -167,9 +181,9 @@ class MainWindow(QMainWindow):
     def _on_conversion_finished(self) -> None:
         self._controllers.library.refresh()
 
-    def _pick(self, *, wants_folder: bool) -> None:
+    def _pick(self, take: Callable[[Sequence[Path]], None], *, wants_folder: bool) -> None:
         dialog = SourceDialog(wants_folder=wants_folder, parent=self)
-        dialog.paths_chosen.connect(self.offer)
+        dialog.paths_chosen.connect(take)
         dialog.open()
 
     def _restore_geometry(self) -> None:
@@ -180,7 +194,7 @@ class MainWindow(QMainWindow):
     def _build(self) -> None:
         self.setWindowTitle("DeepInfer")
         self.setMinimumSize(720, 520)
-        for page in (self.chat_page, self.convert_page):
+        for page in (self.chat_page, self.convert_page, self.validate_page):
             self._pages.addWidget(page)
         body = QVBoxLayout()
         body.setContentsMargins(0, 0, 0, 0)
@@ -203,6 +217,10 @@ class MainWindow(QMainWindow):
         self.convert_page.folder_requested.connect(self.pick_folder)
         self.convert_page.starter_requested.connect(self.convert_starter)
         self.convert_page.chat_requested.connect(self.chat_with)
+        page = self.validate_page
+        page.file_requested.connect(lambda: self._pick(self.validate, wants_folder=False))
+        page.folder_requested.connect(lambda: self._pick(self.validate, wants_folder=True))
+        page.convert_requested.connect(lambda source: self.offer([Path(source)]))
         self.chat_page.pick_requested.connect(self.pick_files)
         self.chat_page.starter_requested.connect(self.convert_starter)
         self.chat_page.model_requested.connect(self.load_model)
@@ -217,6 +235,7 @@ class MainWindow(QMainWindow):
             "Ctrl+O": self.pick_files,
             "Ctrl+1": lambda: self.show_page(chat),
             "Ctrl+2": lambda: self.show_page(self.convert_page),
+            "Ctrl+3": lambda: self.show_page(self.validate_page),
             "Ctrl+B": chat.toggle_conversations,
             "Ctrl+Shift+B": chat.toggle_panel,
             "Ctrl+R": chat.regenerate,

@@ -111,6 +111,15 @@ class DiscardParts(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class ValidateSource(Command):
+    """Validate a path or a repository id; answered by the events of `app.core.validation_events`,
+    the last of them ValidationFinished, or JobFailed or JobCancelled.
+    """
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class CancelJob(Command):
     """Cancel the job that runs; answered by JobCancelled, unless its own last event was on the
     way. `keeps_parts`: what is converted stays to be resumed, otherwise nothing is left.
@@ -132,4 +141,5 @@ __all__ = [
     "Shutdown",
     "SubmitRequest",
     "UnloadModel",
+    "ValidateSource",
 ]

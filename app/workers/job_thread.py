@@ -20,8 +20,10 @@ class JobThread:
         self._listener = listener
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
-    def begin(self, job: Callable[[], Event]) -> None:
-        """Queues a job; what it returns, or JobCancelled or JobFailed, is its last event."""
+    def begin(self, job: Callable[[], Event | None]) -> None:
+        """Queues a job. Its last event is what it returns (None: it has told it already), or
+        JobCancelled or JobFailed.
+        """
         self._pool.submit(self._run, job)
 
     def run_later(self, function: Callable[[], None]) -> None:
@@ -32,11 +34,13 @@ class JobThread:
         """Waits for all that is queued."""
         self._pool.shutdown()
 
-    def _run(self, job: Callable[[], Event]) -> None:
-        self._listener(_last_event(job))
+    def _run(self, job: Callable[[], Event | None]) -> None:
+        event = _last_event(job)
+        if event is not None:
+            self._listener(event)
 
 
-def _last_event(job: Callable[[], Event]) -> Event:
+def _last_event(job: Callable[[], Event | None]) -> Event | None:
     try:
         return job()
     except JobCancelledError:

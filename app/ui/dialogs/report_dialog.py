@@ -1,4 +1,4 @@
-"""Asks where to save a quality report."""
+"""Asks where to save a report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ReportDialog(QFileDialog):
 
     path_chosen = Signal(object)
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, file_name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Save the report"))
@@ -25,7 +25,7 @@ class ReportDialog(QFileDialog):
         self.setFileMode(QFileDialog.FileMode.AnyFile)
         self.setNameFilters([self.tr("Markdown, and JSON beside it (*.md)")])
         self.setDefaultSuffix("md")
-        self.selectFile(self.tr("{name} quality report.md").format(name=name))
+        self.selectFile(file_name)
         self.fileSelected.connect(self._on_file_selected)
 
     def _on_file_selected(self, name: str) -> None:

@@ -7,15 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionJob, ConversionOptions, ConversionState
@@ -36,13 +28,12 @@ from app.ui.widgets.error_card import ErrorCard
 from app.ui.widgets.errors_card import ErrorsCard
 from app.ui.widgets.evaluation_card import EvaluationCard
 from app.ui.widgets.options_card import OptionsCard
+from app.ui.widgets.page_column import PageColumn
 from app.ui.widgets.plan_card import PlanCard
 from app.ui.widgets.progress_card import ProgressCard
 from app.ui.widgets.report_card import ReportCard
 from app.ui.widgets.resume_card import ResumeCard
 from app.ui.widgets.source_card import SourceCard
-
-_COLUMN_WIDTH = 920
 
 
 class ConvertPage(QWidget):
@@ -90,7 +81,7 @@ class ConvertPage(QWidget):
             self.plan,
             self.drop_zone,
         )
-        self._area = QScrollArea()
+        self._column = PageColumn()
         self._queue = QLabel()
         self._clear_queue = QPushButton(self.tr("Forget them"))
         self._pick_another = QPushButton(self.tr("Convert another…"))
@@ -102,7 +93,7 @@ class ConvertPage(QWidget):
         for card in self._cards:
             card.setVisible(card in cards)
         self._pick_another.setVisible(self.drop_zone not in cards)
-        self._area.verticalScrollBar().setValue(0)
+        self._column.scroll_to_top()
 
     def _on_job_started(self, job: ConversionJob) -> None:
         self._job = job
@@ -195,7 +186,7 @@ class ConvertPage(QWidget):
         if self._job is not None:
             self.progress.show_evaluating()
             self.progress.show()
-            self._area.verticalScrollBar().setValue(0)
+            self._column.scroll_to_top()
             self.evaluation.problem.hide()
             self._controller.evaluate(self._job, compare)
 
@@ -256,7 +247,8 @@ class ConvertPage(QWidget):
             self.chat_requested.emit(self._job.output)
 
     def _on_save_requested(self, checkpoint: Path) -> None:
-        dialog = ReportDialog(checkpoint.name, self)
+        file_name = self.tr("{name} quality report.md").format(name=checkpoint.name)
+        dialog = ReportDialog(file_name, self)
         dialog.path_chosen.connect(lambda path: self._controller.reports.save(checkpoint, path))
         dialog.open()
 
@@ -272,32 +264,15 @@ class ConvertPage(QWidget):
         return self._job.source.name if self._job else ""
 
     def _build(self) -> None:
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setWidgetResizable(True)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._area.setWidget(self._create_content())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._area)
-
-    def _create_content(self) -> QWidget:
-        column = QWidget()
-        column.setMaximumWidth(_COLUMN_WIDTH)
-        rows = QVBoxLayout(column)
-        rows.setContentsMargins(28, 24, 28, 28)
-        rows.setSpacing(16)
+        rows = self._column.rows
         rows.addLayout(self._create_head())
         rows.addLayout(self._create_queue_row())
         for card in self._cards:
             rows.addWidget(card)
-        rows.addStretch(1)
-        content = QWidget()
-        centred = QHBoxLayout(content)
-        centred.setContentsMargins(0, 0, 0, 0)
-        centred.addStretch(1)
-        centred.addWidget(column, 1000)
-        centred.addStretch(1)
-        return content
+        self._column.close_rows()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._column)
 
     def _create_head(self) -> QHBoxLayout:
         title = QLabel(self.tr("Convert"))

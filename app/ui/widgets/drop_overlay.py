@@ -35,9 +35,14 @@ class DropOverlay(QWidget):
         self._target = parent
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._text = ""
+        self._checks = False
         self.hide()
         parent.setAcceptDrops(True)
         parent.installEventFilter(self)
+
+    def set_checks(self, checks: bool) -> None:
+        """Whether what is dropped will be validated; otherwise it is converted."""
+        self._checks = checks
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:
@@ -61,11 +66,13 @@ class DropOverlay(QWidget):
         return True
 
     def _show_over(self, paths: list[Path]) -> None:
-        one = self.tr("Drop to convert {name}")
-        many = self.tr("Drop to convert {n} items")
-        self._text = (
-            one.format(name=paths[0].name) if len(paths) == 1 else many.format(n=len(paths))
-        )
+        if self._checks:
+            text = self.tr("Drop to check {name}")
+        elif len(paths) == 1:
+            text = self.tr("Drop to convert {name}")
+        else:
+            text = self.tr("Drop to convert {n} items")
+        self._text = text.format(name=paths[0].name, n=len(paths))
         self.setAccessibleName(self._text)
         self.setGeometry(self._target.rect())
         self.raise_()

@@ -1,4 +1,4 @@
-"""A conversion that did not happen: one sentence, the details to copy, and what to do next."""
+"""Work that did not succeed: one sentence, the details to copy, and what to do next."""
 
 from __future__ import annotations
 
@@ -62,8 +62,11 @@ class ErrorCard(Card):
         self._build()
 
     def show_error(self, name: str, error: ErrorInfo) -> None:
-        """Shows what went wrong with the source `name`."""
-        title = self.tr("{name} was not converted").format(name=name)
+        """Shows what went wrong with the conversion of the source `name`."""
+        self.show_failure(self.tr("{name} was not converted").format(name=name), error)
+
+    def show_failure(self, title: str, error: ErrorInfo) -> None:
+        """Shows what went wrong."""
         self._show(title, error.message, error.detail, self._retry_button, self.copy_button)
 
     def show_exists(self, name: str, error: ErrorInfo) -> None:

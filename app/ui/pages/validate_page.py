@@ -1,0 +1,182 @@
+"""The Validate page: whether a source runs, checked row by row against the reference."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from app.controllers.validation import ValidationController, ValidationState
+from app.core.events import ErrorInfo
+from app.core.validation_events import (
+    CheckFinished,
+    CheckProgressed,
+    CheckStarted,
+    DifferencesFound,
+    PromptsRendered,
+    ValidationReport,
+    ValidationStarted,
+    VerdictStatus,
+)
+from app.ui.dialogs.report_dialog import ReportDialog
+from app.ui.theme import set_role, ui_font
+from app.ui.widgets.chain_card import ChainCard
+from app.ui.widgets.checks_card import ChecksCard
+from app.ui.widgets.differences_card import DifferencesCard
+from app.ui.widgets.error_card import ErrorCard
+from app.ui.widgets.page_column import PageColumn
+from app.ui.widgets.prompts_card import PromptsCard
+from app.ui.widgets.source_field import SourceField
+from app.ui.widgets.verdict_card import VerdictCard
+
+
+class ValidatePage(QWidget):
+    """Shows the validation that the controller tells of; the last one stays until the next.
+
+    Signals:
+        file_requested, folder_requested: pick by dialog.
+        convert_requested(str): convert the source that was validated.
+    """
+
+    file_requested = Signal()
+    folder_requested = Signal()
+    convert_requested = Signal(str)
+
+    def __init__(self, controller: ValidationController, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("page")
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._controller = controller
+        self._source = ""
+        self._report: ValidationReport | None = None
+        self.field = SourceField()
+        self.hint = QLabel(
+            self.tr(
+                "Drop a model here, or name a repository: its architecture is compared with the "
+                "reference implementation before anyone downloads gigabytes. Of a repository only "
+                "the configuration is read; with weights at hand, logits, tokens, tokenizer and "
+                "chat template are checked, too."
+            )
+        )
+        self.error = ErrorCard()
+        self.chain = ChainCard()
+        self.verdict = VerdictCard()
+        self.checks = ChecksCard()
+        self.differences = DifferencesCard()
+        self.prompts = PromptsCard()
+        self._cards = (
+            self.hint,
+            self.error,
+            self.chain,
+            self.verdict,
+            self.checks,
+            self.differences,
+            self.prompts,
+        )
+        self._column = PageColumn()
+        self._build()
+        self._connect()
+        self._show_only(self.hint)
+
+    def _show_only(self, *cards: QWidget) -> None:
+        for card in self._cards:
+            card.setVisible(card in cards)
+        self._column.scroll_to_top()
+
+    def _on_begun(self, source: str) -> None:
+        self._source, self._report = source, None
+        self.field.show_source(source)
+        self.chain.show_source(source)
+        self.checks.show_opening()
+        self.differences.clear()
+        self._show_only(self.chain, self.checks)
+
+    def _on_started(self, started: ValidationStarted) -> None:
+        self.chain.show_chain(started.name, started.chain)
+        self.checks.show_planned(started.checks)
+
+    def _on_check_started(self, started: CheckStarted) -> None:
+        self.checks.show_running(started.name)
+
+    def _on_check_progressed(self, progress: CheckProgressed) -> None:
+        self.checks.show_step(progress.name, progress.step)
+
+    def _on_check_finished(self, finished: CheckFinished) -> None:
+        self.checks.show_check(finished.check)
+
+    def _on_differences_found(self, found: DifferencesFound) -> None:
+        self.differences.add(found.differences)
+        self.differences.setVisible(self.differences.has_differences)
+
+    def _on_prompts_rendered(self, rendered: PromptsRendered) -> None:
+        self.prompts.show_prompts(rendered.prompts)
+        self.prompts.setVisible(bool(rendered.prompts))
+
+    def _on_finished(self, report: ValidationReport) -> None:
+        self._report = report
+        self.checks.show_ended()
+        can_convert = report.verdict.status is VerdictStatus.CONVERT
+        self.verdict.show_report(report, can_convert=can_convert)
+        self.verdict.show()
+        self._column.scroll_to_top()
+
+    def _on_failed(self, error: ErrorInfo) -> None:
+        self.checks.show_ended()
+        title = self.tr("{name} was not validated").format(name=self._source)
+        self.error.show_failure(title, error)
+        self._show_only(self.error, self.hint)
+
+    def _on_cancelled(self) -> None:
+        self.checks.show_ended()
+        self.checks.summary.setText(self.tr("Cancelled"))
+
+    def _on_state_changed(self, state: ValidationState) -> None:
+        if state is ValidationState.CANCELLING:
+            self.checks.show_cancelling()
+
+    def _on_retry_requested(self) -> None:
+        self._controller.validate(self._source)
+
+    def _on_convert_requested(self) -> None:
+        self.convert_requested.emit(self._source)
+
+    def _on_save_requested(self) -> None:
+        if (report := self._report) is not None:
+            dialog = ReportDialog(report.file_name, self)
+            dialog.path_chosen.connect(lambda path: self._controller.save(report, path))
+            dialog.open()
+
+    def _build(self) -> None:
+        title = QLabel(self.tr("Validate"))
+        title.setFont(ui_font(1.8, bold=True))
+        set_role(self.hint, "tone", "muted")
+        self.hint.setWordWrap(True)
+        rows = self._column.rows
+        for widget in (title, self.field, *self._cards):
+            rows.addWidget(widget)
+        self._column.close_rows()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._column)
+
+    def _connect(self) -> None:
+        controller = self._controller
+        controller.begun.connect(self._on_begun)
+        controller.started.connect(self._on_started)
+        controller.check_started.connect(self._on_check_started)
+        controller.check_progressed.connect(self._on_check_progressed)
+        controller.check_finished.connect(self._on_check_finished)
+        controller.differences_found.connect(self._on_differences_found)
+        controller.prompts_rendered.connect(self._on_prompts_rendered)
+        controller.finished.connect(self._on_finished)
+        controller.failed.connect(self._on_failed)
+        controller.cancelled.connect(self._on_cancelled)
+        controller.state_changed.connect(self._on_state_changed)
+        controller.reports.saved.connect(self.verdict.show_saved)
+        controller.reports.failed.connect(self.verdict.show_save_error)
+        self.field.submitted.connect(controller.validate)
+        self.field.file_requested.connect(self.file_requested)
+        self.field.folder_requested.connect(self.folder_requested)
+        self.checks.cancel_requested.connect(controller.cancel)
+        self.error.retry_requested.connect(self._on_retry_requested)
+        self.verdict.save_requested.connect(self._on_save_requested)
+        self.verdict.convert_requested.connect(self._on_convert_requested)

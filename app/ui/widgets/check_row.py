@@ -1,0 +1,103 @@
+"""One check of a validation: how it stands, what it found, and the figures behind it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.core.validation_events import Check, CheckStatus, Metric, PlannedCheck
+from app.ui.icons import IconLabel
+from app.ui.theme import mono_font, set_role, ui_font
+
+_ICON_SIZE = 20
+_TONES = {CheckStatus.PASS: "success", CheckStatus.FAIL: "danger", CheckStatus.NOT_RUN: "muted"}
+
+
+class CheckRow(QWidget):
+    """Waiting, running, or ended. The figures are folded, but those of a failure."""
+
+    def __init__(self, planned: PlannedCheck, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icons = QVBoxLayout()
+        self._icon: IconLabel | None = None
+        self.title = QLabel(planned.title)
+        self.title.setFont(ui_font(1.0, bold=True))
+        self.state = QLabel()
+        self.detail, self.figures = QLabel(), QLabel()
+        self.figures.setFont(mono_font(0.86))
+        self.figures_button = QPushButton(self.tr("Figures"))
+        self.figures_button.setCheckable(True)
+        self.figures_button.toggled.connect(self.figures.setVisible)
+        self.figures_button.hide()
+        for label in (self.detail, self.figures):
+            label.setWordWrap(True)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            set_role(label, "tone", "muted")
+            label.hide()
+        self._build()
+        self._show_state("pending", "muted", self.tr("waiting"))
+
+    def show_running(self) -> None:
+        """It has begun."""
+        self._show_state("running", "accent", self.tr("running…"))
+
+    def show_step(self, step: str) -> None:
+        """What it is at."""
+        self.detail.setText(step)
+        self.detail.show()
+
+    def show_stopped(self) -> None:
+        """It had no chance to end."""
+        self.detail.hide()
+        self._show_state("not_run", "muted", self.tr("not run"))
+
+    def show_check(self, check: Check) -> None:
+        """It has ended."""
+        words = {
+            CheckStatus.PASS: self.tr("pass"),
+            CheckStatus.FAIL: self.tr("fail"),
+            CheckStatus.NOT_RUN: self.tr("not run"),
+        }
+        self._show_state(check.status.value, _TONES[check.status], words[check.status])
+        self.detail.setText(check.detail)
+        self.detail.setVisible(bool(check.detail))
+        set_role(self.detail, "tone", "danger" if check.status is CheckStatus.FAIL else "muted")
+        self.figures.setText("   ".join(map(_format, check.metrics.items())))
+        self.figures.setVisible(bool(check.metrics))
+
+    def _show_state(self, icon_name: str, tone: str, word: str) -> None:
+        if self._icon is not None:
+            self._icon.deleteLater()
+        self._icon = IconLabel(icon_name, size=_ICON_SIZE, tone=tone)
+        self._icons.insertWidget(0, self._icon)
+        self.state.setText(word)
+        set_role(self.state, "tone", tone)
+        self.setAccessibleName(f"{self.title.text()}: {word}")
+        figures = self.tr("Figures of {check}").format(check=self.title.text())
+        self.figures_button.setAccessibleName(figures)
+
+    def _build(self) -> None:
+        self._icons.addStretch()
+        head = QHBoxLayout()
+        set_role(self.figures_button, "kind", "link")
+        head.addWidget(self.title)
+        head.addWidget(self.figures_button)
+        head.addStretch()
+        head.addWidget(self.state)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addLayout(head)
+        texts.addWidget(self.detail)
+        texts.addWidget(self.figures)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 5, 0, 5)
+        row.setSpacing(12)
+        row.addLayout(self._icons)
+        row.addLayout(texts, 1)
+
+
+def _format(metric: tuple[str, Metric]) -> str:
+    name, value = metric
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{name}  {text}"

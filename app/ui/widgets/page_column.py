@@ -1,0 +1,38 @@
+"""The body of a page: one centred column of widgets that scrolls."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+_COLUMN_WIDTH = 920
+
+
+class PageColumn(QScrollArea):
+    """Fill `rows`; then `close_rows` keeps them at the top."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        column = QWidget()
+        column.setMaximumWidth(_COLUMN_WIDTH)
+        self.rows = QVBoxLayout(column)
+        self.rows.setContentsMargins(28, 24, 28, 28)
+        self.rows.setSpacing(16)
+        content = QWidget()
+        centred = QHBoxLayout(content)
+        centred.setContentsMargins(0, 0, 0, 0)
+        centred.addStretch(1)
+        centred.addWidget(column, 1000)
+        centred.addStretch(1)
+        self.setWidget(content)
+
+    def close_rows(self) -> None:
+        """All room that is left stays below the last row."""
+        self.rows.addStretch(1)
+
+    def scroll_to_top(self) -> None:
+        """Shows the first row."""
+        self.verticalScrollBar().setValue(0)

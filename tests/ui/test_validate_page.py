@@ -1,0 +1,147 @@
+"""The Validate page shows what the controller tells, whatever comes of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QTableView, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.controllers.validation import ValidationController, ValidationState
+from app.gui import Program
+from app.ui.pages.validate_page import ValidatePage
+from tests.ui.window_support import drag_over, drop_on
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "controllers"))
+FAKE = "fake_validator:create_service"
+TIMEOUT_MS = 120_000
+
+
+@pytest.fixture
+def controller(qtbot: QtBot) -> Iterator[ValidationController]:
+    made = ValidationController(service=FAKE)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def page(qtbot: QtBot, controller: ValidationController) -> ValidatePage:
+    widget = ValidatePage(controller)
+    qtbot.addWidget(widget)
+    widget.resize(1000, 900)
+    widget.show()
+    return widget
+
+
+def texts(widget: QWidget) -> str:
+    labels = widget.findChildren(QLabel)
+    return "\n".join(label.text() for label in labels if label.isVisibleTo(widget))
+
+
+def cells(table: QTableView) -> list[list[str]]:
+    model = table.model()
+    rows, columns = range(model.rowCount()), range(model.columnCount())
+    return [[model.index(row, column).data() for column in columns] for row in rows]
+
+
+def run(qtbot: QtBot, page: ValidatePage, controller: ValidationController, source: str) -> None:
+    page.field.edit.setText(source)
+    qtbot.keyClick(page.field.edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: controller.state is ValidationState.IDLE, timeout=TIMEOUT_MS)
+
+
+def test_what_is_typed_is_checked_and_shown(
+    qtbot: QtBot, page: ValidatePage, controller: ValidationController
+) -> None:
+    run(qtbot, page, controller, '  "tiny"  ')
+    # Qt shows what was put into a layout from the event loop.
+    qtbot.waitUntil(lambda: "app.spec.adapters.llama" in texts(page), timeout=TIMEOUT_MS)
+    shown = texts(page)
+    for expected in (
+        "LlamaForCausalLM (llama)",
+        "reference, cpu",
+        "✓ Runs after conversion",
+        "2 of 2 checks · 1 passed · 1 not run",
+        "not run: no weights.",
+        "The second check: no weights.",
+        "1 the same · 1 different · 0 unconfirmed",
+        "system, user",
+    ):
+        assert expected in shown
+    assert cells(page.differences.table) == [["Data", "rope theta", "1e4", "5e5", "different"]]
+    assert not page.checks.row("first").figures.isVisible()
+    page.checks.row("first").figures_button.click()
+    assert page.checks.row("first").figures.isVisible()
+    assert "3e-06" in page.checks.row("first").figures.text()
+
+
+def test_what_is_the_same_is_shown_on_demand(
+    qtbot: QtBot, page: ValidatePage, controller: ValidationController
+) -> None:
+    run(qtbot, page, controller, "tiny")
+    page.differences.same_button.click()
+    assert [row[1] for row in cells(page.differences.table)] == ["rope theta", "q/k norm"]
+
+
+def test_a_red_row_shows_its_figures(
+    qtbot: QtBot, page: ValidatePage, controller: ValidationController
+) -> None:
+    run(qtbot, page, controller, "red")
+    assert "✕ Refused" in texts(page)
+    assert page.checks.row("first").figures.isVisible()
+    assert page.checks.row("first").accessibleName() == "The first check: fail"
+    assert not page.verdict.convert_button.isVisible()
+
+
+def test_a_refusal_is_one_sentence_and_can_be_tried_again(
+    qtbot: QtBot, page: ValidatePage, controller: ValidationController
+) -> None:
+    run(qtbot, page, controller, "bad")
+    assert "bad was not validated" in texts(page)
+    assert "bad is neither a file nor a repository." in texts(page)
+    assert not page.checks.isVisible()
+
+
+def test_cancelled_rows_are_marked(
+    qtbot: QtBot, page: ValidatePage, controller: ValidationController
+) -> None:
+    page.field.edit.setText("slow")
+    page.field.check_button.click()
+    qtbot.waitUntil(lambda: "layer 1 of 2" in texts(page), timeout=TIMEOUT_MS)
+    page.checks.cancel_button.click()
+    qtbot.waitUntil(lambda: controller.state is ValidationState.IDLE, timeout=TIMEOUT_MS)
+    assert "Cancelled" in texts(page)
+    assert page.checks.row("first").state.text() == "not run"
+    assert not page.checks.progress.isVisible()
+
+
+def test_convert_it_names_the_source(
+    qtbot: QtBot, page: ValidatePage, controller: ValidationController
+) -> None:
+    run(qtbot, page, controller, "tiny")
+    with qtbot.waitSignal(page.convert_requested) as asked:
+        page.verdict.convert_button.click()
+    assert asked.args == ["tiny"]
+
+
+def test_a_drop_on_this_page_is_validated_elsewhere_converted(
+    program: Program, tmp_path: Path, qtbot: QtBot
+) -> None:
+    window = program.window
+    source = tmp_path / "broken.gguf"
+    source.write_bytes(b"GGUF")
+    window.show_page(window.validate_page)
+    drag_over(window, [source])
+    assert window.overlay.accessibleName() == "Drop to check broken.gguf"
+    drop_on(window, [source])
+    state = program.controllers.validation
+    qtbot.waitUntil(lambda: state.state is ValidationState.IDLE, timeout=TIMEOUT_MS)
+    assert window.validate_page.isVisible()
+    assert str(source) in window.validate_page.field.edit.text()
+    window.show_page(window.chat_page)
+    drag_over(window, [source])
+    assert window.overlay.accessibleName() == "Drop to convert broken.gguf"
