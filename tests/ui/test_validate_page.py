@@ -92,7 +92,7 @@ def test_a_red_row_shows_its_figures(
 ) -> None:
     run(qtbot, page, controller, "red")
     assert "✕ Refused" in texts(page)
-    assert page.checks.row("first").figures.isVisible()
+    qtbot.waitUntil(page.checks.row("first").figures.isVisible, timeout=TIMEOUT_MS)
     assert page.checks.row("first").accessibleName() == "The first check: fail"
     assert not page.verdict.convert_button.isVisible()
 
