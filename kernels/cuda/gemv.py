@@ -121,17 +121,24 @@ class GemvVariant:
     def source(self) -> ModuleSource:
         """What is compiled."""
         macros = {
-            "BITS": self.bits,
-            "SCHEME": int(self.scheme),
-            "GROUP": self.group,
-            "SCALE_TYPE": int(self.scale_type),
-            "BIAS_TYPE": int(self.bias_type),
             "TOKENS": self.tokens,
             "ROW_TILES": self.row_tiles,
             "K_SLICES": self.k_slices,
             "EXPERTS": int(self.is_stack),
         }
-        return ModuleSource("gemv.cu", tuple((name, str(value)) for name, value in macros.items()))
+        return ModuleSource("gemv.cu", (*self.layout_macros, *_texts(macros)))
+
+    @property
+    def layout_macros(self) -> tuple[tuple[str, str], ...]:
+        """What a kernel must know to read the matrix."""
+        macros = {
+            "BITS": self.bits,
+            "SCHEME": int(self.scheme),
+            "GROUP": self.group,
+            "SCALE_TYPE": int(self.scale_type),
+            "BIAS_TYPE": int(self.bias_type),
+        }
+        return _texts(macros)
 
     @property
     def num_threads(self) -> int:
@@ -156,3 +163,7 @@ class GemvVariant:
         is_affine = self.bits < 16 and self.scheme is Scheme.AFFINE
         sums = 4 * STEP_COLUMNS // self.group if is_affine else 0
         return self.tokens * (2 * STEP_COLUMNS + sums)
+
+
+def _texts(macros: dict[str, int]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(value)) for name, value in macros.items())

@@ -27,8 +27,7 @@ from kernels.cuda.experts import (
 from kernels.cuda.gemv import Activation, Epilogue, GemvVariant, Scheme, ValueType
 from kernels.cuda.pack import TILE_ROWS
 from tests.kernels.cuda_host import Schedule, build_host_module
-from tests.kernels.experts import GROUP_SCORINGS, SCORINGS, Experts
-from tests.kernels.test_cuda_gemv import (
+from tests.kernels.cuda_matrices import (
     Launcher,
     Matrix,
     activations,
@@ -36,6 +35,7 @@ from tests.kernels.test_cuda_gemv import (
     module_of,
     relative_error,
 )
+from tests.kernels.experts import GROUP_SCORINGS, SCORINGS, Experts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
 
