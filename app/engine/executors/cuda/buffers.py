@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from app.engine.executors.cuda.expert_plan import ExpertBuffers
 from app.engine.executors.cuda.launcher import Buffer, Launcher, fill
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeSpec
@@ -45,7 +46,8 @@ class DeviceBuffers:
     def __init__(self, launcher: Launcher, spec: ModelSpec, kv: KvLayout) -> None:
         self._launcher, self._spec, self.kv = launcher, spec, kv
         rows, halfs, floats = MAX_TOKENS, 2, 4
-        widest = max(spec.intermediate_size, spec.hidden_size)
+        shared_size = spec.moe.shared_intermediate_size if spec.moe else 0
+        widest = max(spec.intermediate_size, spec.hidden_size, shared_size)
         self.token_ids, self.slots, self.positions = (self._allocate(rows, 4) for _ in range(3))
         self.hidden = self._allocate(rows * spec.hidden_size, floats)
         self.branch = self._allocate(rows * spec.hidden_size, floats)
@@ -57,6 +59,7 @@ class DeviceBuffers:
         self.logits = self._allocate(rows * spec.vocab_size, floats)
         self.block_max = self._allocate(rows * -(-spec.vocab_size // 16), floats)
         self.block_argmax = self._allocate(rows * -(-spec.vocab_size // 16), 4)
+        self.experts = ExpertBuffers(launcher, spec.hidden_size, spec.moe) if spec.moe else None
         self.max_splits = -(-kv.max_model_len // _MIN_SPLIT_KEYS)
         partial = rows * spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
         self.partial = self._allocate(partial, floats)

@@ -17,11 +17,12 @@ from app.engine.executors.cuda.launcher import Launcher
 from app.engine.executors.cuda.plan import StepPlanner, StepShape
 from app.engine.executors.cuda.weights import WeightsLoader
 from app.spec.model_spec import ModelSpec
+from kernels.cuda.experts import MAX_CHOSEN
 from kernels.cuda.gemv import MAX_TOKENS
 
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
-_NOT_YET = ("moe", "mla", "attention_output_gate")
+_NOT_YET = ("mla",)
 
 
 class CudaExecutor(Executor):
@@ -147,6 +148,10 @@ def check_runnable(spec: ModelSpec) -> None:
     for name in _NOT_YET:
         if defaults[name] is not MISSING and getattr(spec, name) != defaults[name]:
             raise UnsupportedError(f"The cuda executor does not implement {name} yet.")
+    if spec.moe is not None and max(spec.moe.num_experts_per_tok, spec.moe.num_groups) > MAX_CHOSEN:
+        raise UnsupportedError(
+            f"The cuda executor chooses up to {MAX_CHOSEN} experts, from as many groups."
+        )
     if spec.head_dim % 8 or spec.head_dim > _MAX_HEAD_DIM:
         raise UnsupportedError(
             f"The cuda executor runs head_dim up to {_MAX_HEAD_DIM} in steps of 8, "

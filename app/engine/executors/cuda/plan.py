@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.engine.executors.cuda.buffers import DeviceBuffers
+from app.engine.executors.cuda.expert_plan import ExpertPlanner, ExpertTarget
+from app.engine.executors.cuda.expert_weights import DeviceExperts
 from app.engine.executors.cuda.launcher import Buffer, Launch, fill
 from app.engine.executors.cuda.matrices import DeviceMatrix
 from app.engine.executors.cuda.mixing import SplitMixing
 from app.engine.executors.cuda.products import VectorProducts
-from app.engine.executors.cuda.weights import DeviceLayer, DeviceNorm, DeviceWeights
+from app.engine.executors.cuda.weights import (
+    DeviceLayer,
+    DeviceMlp,
+    DeviceNorm,
+    DeviceWeights,
+)
 from app.spec.model_spec import MlpType, ModelSpec, NormType
 from kernels.cuda.build import ModuleSource
 from kernels.cuda.gemv import GEMV_ARGS, Activation, Epilogue, Input
@@ -47,6 +54,9 @@ class StepPlanner:
         self._spec, self._weights, self._buffers = spec, weights, buffers
         self._mixing = SplitMixing(spec, buffers, num_multiprocessors)
         self._multiply = VectorProducts().multiply
+        self._experts = None
+        if spec.moe is not None and buffers.experts is not None:
+            self._experts = ExpertPlanner(spec, spec.moe, buffers.experts)
 
     def plan(self, shape: StepShape) -> list[Launch]:
         """Embedding, all layers and, if wanted, logits of every row."""
@@ -81,25 +91,64 @@ class StepPlanner:
             )
             offset += matrix.shape[0]
         yield from self._mixing.mix(index, layer, shape.num_rows, shape.context)
+        if layer.output_gate is not None:
+            yield from self._multiply(
+                layer.output_gate,
+                shape.num_rows,
+                **self._normed(norm),
+                out=buffers.mixed,
+                other=buffers.mixed,
+                epilogue=Epilogue.GATE_WITH,
+                activation=Activation.SIGMOID,
+            )
         post = layer.norms.get("post_self_attn_layernorm")
         yield from self._add(layer.o_proj, buffers.mixed, post, shape.num_rows)
 
     def _mlp(self, layer: DeviceLayer, num_rows: int) -> Iterator[Launch]:
+        post = layer.norms.get("post_mlp_layernorm")
+        source = self._normed(layer.norms.get("post_attention_layernorm"))
+        if layer.experts is not None:
+            yield from self._sparse(layer, layer.experts, source, num_rows)
+            return
+        assert layer.mlp is not None
+        yield from self._mlp_inner(layer.mlp, source, num_rows)
+        yield from self._add(layer.mlp.down_proj, self._buffers.inner, post, num_rows)
+
+    def _sparse(
+        self, layer: DeviceLayer, experts: DeviceExperts, source: dict[str, Any], num_rows: int
+    ) -> Iterator[Launch]:
+        """The shared expert into `branch`, then all of them to the residual."""
+        buffers, post = self._buffers, layer.norms.get("post_mlp_layernorm")
+        shared = None
+        if layer.mlp is not None:
+            shared, down = buffers.branch, layer.mlp.down_proj
+            yield from self._mlp_inner(layer.mlp, source, num_rows)
+            fields = {"x": buffers.inner, "out": shared, "epilogue": Epilogue.STORE_FLOAT}
+            yield from self._multiply(down, num_rows, **fields)
+        multiplier = self._spec.residual_multiplier
+        target = ExpertTarget(buffers.hidden, True, multiplier, shared)
+        if post is not None:
+            target = ExpertTarget(buffers.branch, False, 1.0, shared)
+        assert self._experts is not None
+        activation = _ACTIVATIONS[self._spec.hidden_act]
+        yield from self._experts.run(experts, num_rows, source, activation, target)
+        if post is not None:
+            yield self._add_normed(post, num_rows)
+
+    def _mlp_inner(self, mlp: DeviceMlp, source: dict[str, Any], num_rows: int) -> Iterator[Launch]:
+        """Into `inner`: what the down projection reads."""
         buffers, spec = self._buffers, self._spec
-        common = self._normed(layer.norms.get("post_attention_layernorm"))
-        common |= {"out": buffers.inner, "out_stride": spec.intermediate_size}
+        common = source | {"out": buffers.inner, "out_stride": mlp.down_proj.shape[1]}
         common["activation"] = _ACTIVATIONS[spec.hidden_act]
-        if len(layer.mlp_inputs) == 1:
+        if len(mlp.inputs) == 1:
             is_plain = spec.mlp_type is MlpType.PLAIN
             epilogue = Epilogue.ACTIVATE if is_plain else Epilogue.GATE
-            yield from self._multiply(layer.mlp_inputs[0], num_rows, **common, epilogue=epilogue)
+            yield from self._multiply(mlp.inputs[0], num_rows, **common, epilogue=epilogue)
         else:
-            up, gate = layer.mlp_inputs
+            up, gate = mlp.inputs
             yield from self._multiply(up, num_rows, **{**common, "out": buffers.other})
             common |= {"other": buffers.other, "epilogue": Epilogue.GATE_WITH}
             yield from self._multiply(gate, num_rows, **common)
-        post = layer.norms.get("post_mlp_layernorm")
-        yield from self._add(layer.down_proj, buffers.inner, post, num_rows)
 
     def _add(
         self, matrix: DeviceMatrix, x: Buffer, norm: DeviceNorm | None, num_rows: int
@@ -119,6 +168,11 @@ class StepPlanner:
         yield from self._multiply(
             matrix, num_rows, x=x, out=buffers.branch, epilogue=Epilogue.STORE_FLOAT
         )
+        yield self._add_normed(norm, num_rows)
+
+    def _add_normed(self, norm: DeviceNorm, num_rows: int) -> Launch:
+        """residual += multiplier * norm(branch)."""
+        buffers = self._buffers
         argument = fill(
             NORM_ARGS,
             x=buffers.branch,
@@ -128,9 +182,9 @@ class StepPlanner:
             size=self._spec.hidden_size,
             is_layer_norm=self._spec.norm_type is NormType.LAYER_NORM,
             eps=self._spec.rms_norm_eps,
-            multiplier=multiplier,
+            multiplier=self._spec.residual_multiplier,
         )
-        yield Launch(ModuleSource("norm.cu"), "add_norm", (num_rows,), (NORM_THREADS,), argument)
+        return Launch(ModuleSource("norm.cu"), "add_norm", (num_rows,), (NORM_THREADS,), argument)
 
     def _logits(self, num_rows: int) -> Iterator[Launch]:
         buffers = self._buffers

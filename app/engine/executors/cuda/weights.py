@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.checkpoint.reader import Checkpoint
+from app.engine.executors.cuda.expert_weights import DeviceExperts, ExpertsLoader
 from app.engine.executors.cuda.launcher import Buffer, Launcher
 from app.engine.executors.cuda.matrices import DeviceMatrix, interleave, stack, upload_matrix
 from app.spec.model_spec import MlpType, ModelSpec, QKNorm
@@ -22,20 +23,40 @@ class DeviceNorm:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceMlp:
+    """`inputs` are [gate and up, interleaved], [up, gate], or [up] of a plain MLP."""
+
+    inputs: list[DeviceMatrix]
+    down_proj: DeviceMatrix
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceLayer:
     """`projections` are q, k and v: one matrix where they are stored alike, else three.
 
-    `mlp_inputs` are [gate and up, interleaved], [up, gate], or [up] of a plain MLP.
+    Beside `experts`, `mlp` is the shared expert, if there is one.
     """
 
     projections: list[DeviceMatrix]
+    output_gate: DeviceMatrix | None
     o_proj: DeviceMatrix
-    mlp_inputs: list[DeviceMatrix]
-    down_proj: DeviceMatrix
+    mlp: DeviceMlp | None
+    experts: DeviceExperts | None
     norms: dict[str, DeviceNorm]
     q_norm: Buffer | None
     k_norm: Buffer | None
     sinks: Buffer | None
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all matrices; vectors are small."""
+        matrices = [*self.projections, self.o_proj]
+        if self.output_gate is not None:
+            matrices.append(self.output_gate)
+        if self.mlp is not None:
+            matrices += [*self.mlp.inputs, self.mlp.down_proj]
+        experts = self.experts.num_bytes if self.experts is not None else 0
+        return sum(matrix.num_bytes for matrix in matrices) + experts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +71,7 @@ class DeviceWeights:
     @property
     def num_bytes(self) -> int:
         """Bytes of all matrices; norms are small."""
-        layers = (
-            matrix.num_bytes
-            for layer in self.layers
-            for matrix in [*layer.projections, layer.o_proj, *layer.mlp_inputs, layer.down_proj]
-        )
+        layers = (layer.num_bytes for layer in self.layers)
         head = 0 if self.lm_head is self.embed_tokens else self.lm_head.num_bytes
         return self.embed_tokens.num_bytes + sum(layers) + head
 
@@ -78,12 +95,13 @@ class WeightsLoader:
     def _layer(self, index: int) -> DeviceLayer:
         spec, prefix = self._spec, f"layers.{index}"
         attention = f"{prefix}.self_attn"
-        has_qk_norm = spec.qk_norm is not QKNorm.NONE
+        has_qk_norm, has_gate = spec.qk_norm is not QKNorm.NONE, spec.attention_output_gate
         return DeviceLayer(
             projections=self._projections(attention),
+            output_gate=self._matrix(f"{attention}.output_gate") if has_gate else None,
             o_proj=self._matrix(f"{attention}.o_proj"),
-            mlp_inputs=self._mlp_inputs(f"{prefix}.mlp"),
-            down_proj=self._matrix(f"{prefix}.mlp.down_proj"),
+            mlp=self._layer_mlp(index),
+            experts=self._experts(index) if spec.is_sparse(index) else None,
             norms={name: self._norm(f"{prefix}.{name}") for name in norm_names(spec)},
             q_norm=self._norm_weight(f"{attention}.q_norm") if has_qk_norm else None,
             k_norm=self._norm_weight(f"{attention}.k_norm") if has_qk_norm else None,
@@ -96,6 +114,20 @@ class WeightsLoader:
         if fused is None:
             return [self._matrix(name) for name in names]
         return [upload_matrix(self._launcher, fused, f"{prefix}.qkv_proj")]
+
+    def _layer_mlp(self, index: int) -> DeviceMlp | None:
+        """The dense MLP, or the shared expert, if there is one."""
+        prefix, moe = f"layers.{index}.mlp", self._spec.moe
+        if moe is None or not self._spec.is_sparse(index):
+            return self._mlp(prefix)
+        return self._mlp(f"{prefix}.shared_expert") if moe.shared_intermediate_size else None
+
+    def _mlp(self, prefix: str) -> DeviceMlp:
+        return DeviceMlp(self._mlp_inputs(prefix), self._matrix(f"{prefix}.down_proj"))
+
+    def _experts(self, index: int) -> DeviceExperts:
+        prefix = f"layers.{index}.mlp"
+        return ExpertsLoader(self._launcher, self._checkpoint, self._spec, prefix).load()
 
     def _mlp_inputs(self, prefix: str) -> list[DeviceMatrix]:
         up = f"{prefix}.up_proj"
