@@ -46,7 +46,7 @@ def use_card(monkeypatch: pytest.MonkeyPatch) -> UseCard:
 
 @pytest.fixture(scope="module")
 def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_chat_model(tmp_path_factory.mktemp("placed") / "tiny")
+    return write_chat_model(tmp_path_factory.mktemp("placed") / "tiny", hidden_size=64)
 
 
 def load(path: Path, device: str, **options: Any) -> LoadedEngine:
@@ -86,6 +86,7 @@ def test_without_room_auto_takes_the_cpu_with_the_numbers_and_cuda_refuses(
     use_card(512 * MIB, other_bytes=500 * MIB)
     with pytest.raises(ResourceError, match=r"other programs hold 0\.49 GiB"):
         load(model_dir, "cuda")
+    use_card(512 * MIB, other_bytes=500 * MIB)
     loaded = load(model_dir, "auto")
     assert loaded.model.device == "cpu"
     assert "of its 0.50 GiB, 0.00 GiB can be used" in loaded.model.device_note
