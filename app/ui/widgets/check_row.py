@@ -62,9 +62,11 @@ class CheckRow(QWidget):
         self._show_state(check.status.value, _TONES[check.status], words[check.status])
         self.detail.setText(check.detail)
         self.detail.setVisible(bool(check.detail))
-        set_role(self.detail, "tone", "danger" if check.status is CheckStatus.FAIL else "muted")
-        self.figures.setText("   ".join(map(_format, check.metrics.items())))
-        self.figures.setVisible(bool(check.metrics))
+        is_failure = check.status is CheckStatus.FAIL
+        set_role(self.detail, "tone", "danger" if is_failure else "muted")
+        self.figures.setText("\n".join(map(_format, check.metrics.items())))
+        self.figures_button.setVisible(bool(check.metrics))
+        self.figures_button.setChecked(is_failure and bool(check.metrics))
 
     def _show_state(self, icon_name: str, tone: str, word: str) -> None:
         if self._icon is not None:
