@@ -104,7 +104,7 @@ def test_closing_ends_what_runs(qtbot: QtBot) -> None:
     controller = ValidationController(service=FAKE)
     journal = Journal(controller)
     controller.validate("slow")
-    qtbot.waitUntil(lambda: "row first" in journal.lines, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: "layer 1 of 2" in journal.lines, timeout=TIMEOUT_MS)
     controller.shutdown()
     assert journal.lines[-1] == "layer 1 of 2"
 
