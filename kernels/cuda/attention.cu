@@ -2,12 +2,11 @@
 // one to arrive joins the splits. All queries that share a key/value head are columns of the same tensor operations:
 // scores are keys times queries, the result is values (transposed) times weights. Macros: HEAD_DIM (a multiple of 8),
 // INT8_KV 0 or 1.
-#include "cache.cuh"
+#include "eights.cuh"
 
 constexpr int kWarps = 4, kThreads = kWarps * kWarp, kTileKeys = 16, kMaxQueries = 8;
 constexpr int kKeyBlocks = (HEAD_DIM + 31) / 32;    // of 32 dimensions: 8 a lane
 constexpr int kValueBlocks = (HEAD_DIM + 63) / 64;  // of 64 dimensions: 8 a group of four lanes
-constexpr float kNothing = -3.0e38f;                // a maximum over no key
 
 struct AttentionArgs {
     const half* queries;   // [rows][num_heads * HEAD_DIM]
@@ -21,33 +20,6 @@ struct AttentionArgs {
     int num_heads, window, split_keys, max_splits;  // window 0: the whole past
     float scale, softcap;                           // softcap 0: none
 };
-
-// The four words that hold a lane's eight values of one row.
-struct Eight {
-    u32 words[4];
-};
-
-__device__ __forceinline__ Eight load_eight(const void* rows, size_t row, int dimension) {
-    Eight result = {};
-    if (dimension >= HEAD_DIM) return result;
-#if INT8_KV
-    const uint2 codes = *reinterpret_cast<const uint2*>(static_cast<const i8*>(rows) + row * HEAD_DIM + dimension);
-    const u32 both[2] = {codes.x ^ 0x80808080u, codes.y ^ 0x80808080u};
-    const half2 zero = __float2half2_rn(1152.0f);  // 1024 + 128
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        const u32 shifted = __byte_perm(both[i / 2], 0x64646464u, i % 2 ? 0x4342u : 0x4140u);
-        result.words[i] = as_bits(__hsub2(as_half2(shifted), zero));
-    }
-#else
-    const uint4 four = *reinterpret_cast<const uint4*>(static_cast<const half*>(rows) + row * HEAD_DIM + dimension);
-    result.words[0] = four.x;
-    result.words[1] = four.y;
-    result.words[2] = four.z;
-    result.words[3] = four.w;
-#endif
-    return result;
-}
 
 // Where a row's queries look: keys [begin, end).
 struct Span {
@@ -91,8 +63,8 @@ __device__ __forceinline__ void score_tile(const AttentionArgs& args, const Tile
 #pragma unroll
     for (int block = 0; block < kKeyBlocks; ++block) {
         Eight low = {}, high = {};
-        if (tile.exist[0]) low = load_eight(args.cache.keys, tile.rows[0], block * 32 + t * 8);
-        if (tile.exist[1]) high = load_eight(args.cache.keys, tile.rows[1], block * 32 + t * 8);
+        if (tile.exist[0]) low = load_eight<HEAD_DIM>(args.cache.keys, tile.rows[0], block * 32 + t * 8);
+        if (tile.exist[1]) high = load_eight<HEAD_DIM>(args.cache.keys, tile.rows[1], block * 32 + t * 8);
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             const u32 a[4] = {low.words[2 * i], high.words[2 * i], low.words[2 * i + 1], high.words[2 * i + 1]};
@@ -150,7 +122,7 @@ __device__ __forceinline__ void add_values(const AttentionArgs& args, const Tile
         Eight v[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            v[i] = tile.exist[i] ? load_eight(args.cache.values, tile.rows[i], block * 64 + g * 8) : Eight{};
+            v[i] = tile.exist[i] ? load_eight<HEAD_DIM>(args.cache.values, tile.rows[i], block * 64 + g * 8) : Eight{};
         }
 #pragma unroll
         for (int f = 0; f < 4; ++f) {

@@ -1,6 +1,7 @@
 // Between the q, k and v projections and attention: norms of heads, rotary embedding, and keys and values into the
 // cache. One warp a head; grid (rows, query heads + 2 * key/value heads). Macros: HEAD_DIM, INT8_KV 0 or 1.
 #include "cache.cuh"
+#include "rotation.cuh"
 
 constexpr int kMaxPerLane = (HEAD_DIM + kWarp - 1) / kWarp;
 
@@ -16,14 +17,6 @@ struct RopeArgs {
     int num_heads, rotary_dim, is_projection_norm;
     float eps, cos_sin_factor, query_scaling_beta, query_scaling_length;  // beta 0: queries are not scaled
 };
-
-// cos and sin of an angle of any size: the turns are taken off in two parts, exactly enough for 20,000 turns.
-__device__ __forceinline__ void rotation(float angle, float& cosine, float& sine) {
-    const float turns = rintf(angle * 0.15915494f);
-    const float rest = fmaf(-turns, 1.9353072e-3f, fmaf(-turns, 6.28125f, angle));
-    cosine = __cosf(rest);
-    sine = __sinf(rest);
-}
 
 __device__ float sum_of_squares(const half* values, int count) {
     float sum = 0.0f;
