@@ -18,7 +18,12 @@ GATED_QUERIES = MappingProxyType(
     {"self_attn.q_proj": ("self_attn.q_proj", "self_attn.output_gate")}
 )
 # What predicts further tokens at once, and hints about precision, are no part of the decoder.
-HYBRID_IGNORED_KEYS = ("mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings")
+HYBRID_IGNORED_KEYS = (
+    "mamba_ssm_dtype",
+    "mtp_num_hidden_layers",
+    "mtp_use_dedicated_embeddings",
+    "num_nextn_predict_layers",
+)
 # The one thing that transformers computes, whatever these keys say.
 HYBRID_FIXED_VALUES: Mapping[str, Any] = MappingProxyType(
     {"attn_output_gate": True, "output_gate_type": "swish"}

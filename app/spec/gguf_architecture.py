@@ -38,7 +38,9 @@ class GgufArchitecture:
     maps canonical names within a layer to GGUF's where they are not the usual ones.
     `neighbour_pairs`: a rotary pair of q and k is two rows that follow each other, not
     (i, i + dim / 2). `is_latent`: heads are of latent attention, whose sizes `read_more` finds, and
-    all of `head_dim` rotates. `eps` names the norm's eps in the metadata and in the configuration.
+    all of `head_dim` rotates. `has_tiled_values`: value heads of linear layers are in the order of
+    `tiled_heads`. Without `has_dense_mlp` the metadata may know no size but that of the experts.
+    `eps` names the norm's eps in the metadata and in the configuration.
     `note` goes into the report of every such file, those of `notes_without` only where the metadata
     lacks the key.
     """
@@ -53,6 +55,8 @@ class GgufArchitecture:
     partial_rotary: bool = False
     has_experts: bool = False
     is_latent: bool = False
+    has_tiled_values: bool = False
+    has_dense_mlp: bool = True
     eps: tuple[str, str] = ("attention.layer_norm_rms_epsilon", "rms_norm_eps")
     note: str = ""
     notes_without: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)

@@ -17,6 +17,7 @@ from app.spec.gguf_architecture import (
 )
 from app.spec.gguf_dense import DENSE_ARCHITECTURES
 from app.spec.gguf_gemma import GEMMA_ARCHITECTURES
+from app.spec.gguf_hybrid import HYBRID_ARCHITECTURES
 from app.spec.gguf_latent import LATENT_ARCHITECTURES
 from app.spec.gguf_metadata import GgufMetadata
 from app.spec.gguf_moe import MOE_ARCHITECTURES, read_mixtral
@@ -110,4 +111,5 @@ ARCHITECTURES = {
     **DENSE_ARCHITECTURES,
     **MOE_ARCHITECTURES,
     **LATENT_ARCHITECTURES,
+    **HYBRID_ARCHITECTURES,
 }

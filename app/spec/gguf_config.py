@@ -97,7 +97,7 @@ def _sizes(reader: GgufMetadata, architecture: GgufArchitecture) -> dict[str, An
         "architectures": [architecture.class_name],
         "model_type": architecture.model_type,
         "hidden_size": hidden_size,
-        "intermediate_size": reader.integer("feed_forward_length"),
+        "intermediate_size": _inner_size(reader, architecture),
         "num_hidden_layers": reader.integer("block_count"),
         "num_attention_heads": num_heads,
         "num_key_value_heads": reader.integer("attention.head_count_kv", num_heads),
@@ -108,6 +108,13 @@ def _sizes(reader: GgufMetadata, architecture: GgufArchitecture) -> dict[str, An
         eps_name: reader.number(eps_key),
         "dtype": "float32",
     }
+
+
+def _inner_size(reader: GgufMetadata, architecture: GgufArchitecture) -> int:
+    if architecture.has_dense_mlp:
+        return int(reader.integer("feed_forward_length"))
+    experts = reader.integer("expert_feed_forward_length")
+    return int(reader.integer("feed_forward_length", experts))
 
 
 def _head_dim(reader: GgufMetadata, hidden_size: int, num_heads: int) -> int:

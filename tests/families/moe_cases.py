@@ -83,7 +83,7 @@ def _glm4_moe(config: Config) -> dict[str, Any]:
 
 
 def _stack_glm(config: Config, tensors: Tensors) -> Tensors:
-    stacked = _stack_qwen(config, tensors)
+    stacked = stack_qwen(config, tensors)
     # As llama.cpp's converter spells it, so that gguf knows it as a bias.
     return {
         name.replace("e_score_correction_bias", "e_score_correction.bias"): values
@@ -113,7 +113,7 @@ def _stack_mixtral(config: Config, tensors: Tensors) -> Tensors:
     return stack_experts(tensors, "block_sparse_moe.experts", parts)
 
 
-def _stack_qwen(config: Config, tensors: Tensors) -> Tensors:
+def stack_qwen(config: Config, tensors: Tensors) -> Tensors:
     """A gate of one row is stored as a vector."""
     parts = {name: f"mlp.experts.{name}" for name in ("gate_proj", "up_proj", "down_proj")}
     stacked = stack_experts(tensors, "mlp.experts", parts)
@@ -137,8 +137,8 @@ def _split_gpt_oss(config: Config, tensors: Tensors) -> Tensors:
 
 
 _MIXTRAL_GGUF = GgufLayout("llama", _mixtral, permuted=True, transform=_stack_mixtral)
-_QWEN2_GGUF = GgufLayout("qwen2moe", _qwen2_moe, transform=_stack_qwen)
-_QWEN3_GGUF = GgufLayout("qwen3moe", _experts, transform=_stack_qwen)
+_QWEN2_GGUF = GgufLayout("qwen2moe", _qwen2_moe, transform=stack_qwen)
+_QWEN3_GGUF = GgufLayout("qwen3moe", _experts, transform=stack_qwen)
 _GLM_GGUF = GgufLayout("glm4moe", _glm4_moe, transform=_stack_glm)
 _GLM_DRAFT_GGUF = GgufLayout("glm4moe", _with_draft_layer, transform=_stack_glm, extra=_draft_layer)
 _GPT_OSS_GGUF = GgufLayout("gpt-oss", _gpt_oss, transform=_split_gpt_oss)

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from app.converter.sources.detect import open_source
-from tests.families import deepseek_cases, dense_cases, llama_cases
+from tests.families import deepseek_cases, dense_cases, hybrid_cases, llama_cases
 from tests.family_models import FamilyCase, write_family_gguf, write_folder
 
 _CASES = {
-    case.name: case for case in (*dense_cases.CASES, *llama_cases.CASES, *deepseek_cases.CASES)
+    case.name: case
+    for module in (dense_cases, llama_cases, deepseek_cases, hybrid_cases)
+    for case in module.CASES
 }
 _NOTES = {
     "qwen2 vl file": ("Only the language model of Qwen2-VL or Qwen2.5-VL",),
@@ -21,6 +23,8 @@ _NOTES = {
     "olmo2": (),
     "deepseek v2": (),
     "deepseek v2 lite": ("The file does not say within which groups",),
+    "qwen3 next": (),
+    "qwen3.5": ("Only the language model of Qwen3.5", "The layers that predict"),
     "glm 4.7 flash": ("The file does not say within which groups", "The layers that predict"),
 }
 

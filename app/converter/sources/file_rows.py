@@ -47,7 +47,7 @@ class FileRows:
     def iter_blocks(self, rows_per_block: int) -> Iterator[tuple[slice, Bytes]]:
         """(rows, their bytes) from first to last; JobCancelledError between two blocks.
 
-        Permuted matrices (q and k alone) are held whole, undecoded.
+        Permuted matrices, which only attention has, are held whole, undecoded.
         """
         whole = None if self.order is None else self.read()
         for start in range(0, self.num_rows, rows_per_block):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.converter.gguf_tokenizer import build_tokenizer_files
-from app.converter.sources.base import Source, SourceLinear, SourcePart, SourceVector
+from app.converter.sources.base import Source, SourceLinear, SourcePart
 from app.converter.sources.draft_layers import draft_notes, draft_tensors
 from app.converter.sources.file_rows import FileRows
 from app.converter.sources.gguf_blocks import NATIVE_TYPES
@@ -31,9 +31,13 @@ from app.converter.sources.gguf_names import (
     map_names,
 )
 from app.converter.sources.gguf_shards import GgufModel, StoredTensor, open_gguf_model
+from app.converter.sources.gguf_vectors import check_float, create_vector, load_values
 from app.converter.sources.latent_expansion import join_expansion
 from app.converter.sources.parts import group_parts
 from app.converter.sources.rotary_order import rotary_order
+from app.converter.sources.taken_columns import take_columns
+from app.converter.sources.taken_rows import take_rows
+from app.converter.sources.tiled_heads import tiled_columns, tiled_rows
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.core.errors import UnsupportedError
 from app.spec.gguf_architecture import GgufArchitecture
@@ -125,7 +129,9 @@ def _create_parts(
     spec: ModelSpec, architecture: GgufArchitecture, names: NameMap
 ) -> tuple[SourcePart, ...]:
     linears = [
-        _create_linear(name, tensors, _row_order(spec, architecture, name))
+        _reorder_columns(
+            spec, architecture, _create_linear(name, tensors, _row_order(spec, architecture, name))
+        )
         for name, tensors in names.linears.items()
     ]
     linears += [
@@ -133,14 +139,25 @@ def _create_parts(
         for name, tensors in names.expansions.items()
     ]
     vectors = [
-        _create_vector(name, stored, spec.norm_offset if name.endswith("norm") else 0.0)
+        create_vector(name, stored, spec, _row_order(spec, architecture, name))
         for name, stored in names.vectors.items()
     ]
     return group_parts(linears, vectors)
 
 
 def _row_order(spec: ModelSpec, architecture: GgufArchitecture, name: str) -> Order:
+    if architecture.has_tiled_values and spec.delta_net is not None:
+        return tiled_rows(spec.delta_net, name)
     return rotary_order(spec, name) if architecture.neighbour_pairs else None
+
+
+def _reorder_columns(
+    spec: ModelSpec, architecture: GgufArchitecture, linear: SourceLinear
+) -> SourceLinear:
+    if not architecture.has_tiled_values or spec.delta_net is None:
+        return linear
+    columns = tiled_columns(spec.delta_net, linear.name)
+    return linear if columns is None else take_columns(linear, columns)
 
 
 def _create_expansion(
@@ -156,10 +173,10 @@ def _create_linear(name: str, tensors: LinearTensors, order: Order) -> SourceLin
     rows = _file_rows(tensors.weight, order)
     shape = (rows.num_rows, info.shape[-1])
     native = NATIVE_TYPES.get(info.type.name)
-    scale = 1.0 if tensors.scale is None else float(_load_vector(tensors.scale)[0])
+    scale = 1.0 if tensors.scale is None else float(load_values(tensors.scale)[0])
     dense_rows = partial(iter_dense, rows, info.type, shape, info.name, scale)
     is_float = info.type.name in FLOAT_TYPES
-    return SourceLinear(
+    linear = SourceLinear(
         name=name,
         shape=shape,
         source_name=info.name,
@@ -173,6 +190,7 @@ def _create_linear(name: str, tensors: LinearTensors, order: Order) -> SourceLin
         iter_dense=dense_rows,
         load_rows=partial(load_rows, rows, info.type, info.name, scale),
     )
+    return linear if tensors.taken is None else take_rows(linear, name, tensors.taken)
 
 
 def _load_dense(
@@ -195,7 +213,7 @@ def _file_rows(rows: TensorRows, order: Order) -> FileRows:
 def _bias_loader(bias: TensorRows | None, order: Order) -> Callable[[], npt.NDArray[Any]] | None:
     if bias is None:
         return None
-    _check_float(bias.tensor, max_dimensions=2)  # of experts, one row each
+    check_float(bias.tensor, max_dimensions=2)  # of experts, one row each
     info = bias.tensor.info
     step = info.num_bytes // math.prod(info.shape)  # of a float, each a row of its own
     offset = info.offset + bias.start * step
@@ -203,31 +221,8 @@ def _bias_loader(bias: TensorRows | None, order: Order) -> Callable[[], npt.NDAr
     return lambda: load_floats(rows, info.type, info.name).reshape(-1)
 
 
-def _create_vector(name: str, stored: StoredTensor, norm_offset: float) -> SourceVector:
-    _check_float(stored)
-    info, load = stored.info, partial(_load_vector, stored, norm_offset)
-    return SourceVector(name, info.shape, info.name, info.num_bytes, load)
-
-
-def _load_vector(stored: StoredTensor, norm_offset: float = 0.0) -> npt.NDArray[Any]:
-    """llama.cpp stores what norms multiply with, the checkpoint what its family stores."""
-    info = stored.info
-    rows = FileRows(stored.path, info.offset, 1, info.num_bytes)
-    values = load_floats(rows, info.type, info.name).reshape(-1)
-    return values - np.float32(norm_offset) if norm_offset else values
-
-
 def _load_rope_tables(tensors: Mapping[str, StoredTensor]) -> dict[str, npt.NDArray[np.float32]]:
     tables = {name: tensors[name] for name in ROPE_TABLES if name in tensors}
     for stored in tables.values():
-        _check_float(stored)
-    return {name: _load_vector(stored).astype(np.float32) for name, stored in tables.items()}
-
-
-def _check_float(stored: StoredTensor, max_dimensions: int = 1) -> None:
-    info = stored.info
-    if info.type.name not in FLOAT_TYPES or len(info.shape) > max_dimensions:
-        raise UnsupportedError(
-            f"{stored.path.name}: tensor {info.name!r} of type {info.type.name} "
-            "must be a vector of floats."
-        )
+        check_float(stored)
+    return {name: load_values(stored).astype(np.float32) for name, stored in tables.items()}

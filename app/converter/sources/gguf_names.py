@@ -12,6 +12,8 @@ import numpy as np
 
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.gguf_shards import StoredTensor
+from app.converter.sources.grouped_rows import grouped_rows
+from app.converter.sources.taken_rows import Rows
 from app.spec.gguf_architecture import GgufArchitecture
 from app.spec.gguf_rope import ROPE_TABLES
 from app.spec.model_spec import ModelSpec
@@ -24,6 +26,7 @@ _LAYER_NAMES = {
     "post_attention_layernorm": "ffn_norm",
     "post_mlp_layernorm": "post_ffw_norm",
     "self_attn.q_proj": "attn_q",
+    "self_attn.output_gate": "attn_q",
     "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output",
@@ -36,6 +39,15 @@ _LAYER_NAMES = {
     "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa",
     "self_attn.kv_a_layernorm": "attn_kv_a_norm",
     "self_attn.kv_b_proj": "attn_kv_b",
+    "linear_attn.in_proj_qkv": "attn_qkv",
+    "linear_attn.in_proj_z": "attn_gate",
+    "linear_attn.in_proj_b": "ssm_beta",
+    "linear_attn.in_proj_a": "ssm_alpha",
+    "linear_attn.conv1d": "ssm_conv1d",
+    "linear_attn.A_log": "ssm_a",
+    "linear_attn.dt_bias": "ssm_dt",
+    "linear_attn.norm": "ssm_norm",
+    "linear_attn.out_proj": "ssm_out",
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
@@ -47,7 +59,8 @@ _LAYER_NAMES = {
     "mlp.shared_expert.down_proj": "ffn_down_shexp",
 }
 # Vectors whose names do not end with `.weight`.
-_STORED_AS_BIAS = (".bias", "mlp.router_correction")
+_STORED_AS_BIAS = (".bias", "mlp.router_correction", "linear_attn.dt_bias")
+_STORED_BARE = "linear_attn.A_log"
 # Tensors [num_experts, out, in] that hold one linear of every expert.
 _STACKED_NAMES = {
     "gate_proj": "ffn_gate_exps",
@@ -58,6 +71,12 @@ _STACKED_NAMES = {
 _FUSED_NAMES = {
     "attn_qkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     "ffn_up": ("mlp.gate_proj", "mlp.up_proj"),
+}
+# Tensors that hold several linears by group of heads (`grouped_rows`), where a layer has them all.
+_GROUPED_NAMES = {
+    "attn_q": ("self_attn.q_proj", "self_attn.output_gate"),
+    "ssm_ba": ("linear_attn.in_proj_b", "linear_attn.in_proj_a"),
+    "ssm_in": ("linear_attn.in_proj_qkv", "linear_attn.in_proj_z"),  # the first files
 }
 # Read with the configuration (ROPE_TABLES), or computed by everyone from rope_theta.
 _IGNORED_LAYER_TENSORS = ("attn_rot_embd.weight",)
@@ -74,11 +93,15 @@ class TensorRows:
 
 @dataclass(frozen=True, slots=True)
 class LinearTensors:
-    """What a linear is made of; `scale` multiplies a whole NVFP4 weight, other types have none."""
+    """What a linear is made of; `scale` multiplies a whole NVFP4 weight, other types have none.
+
+    Of `weight` and `bias` only `taken` are the linear's, where set.
+    """
 
     weight: TensorRows
     bias: TensorRows | None
     scale: StoredTensor | None
+    taken: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +148,16 @@ def gguf_stem(canonical: str, names: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """A stored tensor `stem` of shape [*leading, in], whose rows [start, stop) are a linear."""
+    """A stored tensor `stem` of shape [*leading, in], whose rows [start, stop) are a linear.
+
+    Of them those `taken`, where set.
+    """
 
     stem: str
     leading: tuple[int, ...]
     start: int
     stop: int
+    taken: Rows | None = None
 
 
 class _Claimer:
@@ -144,6 +171,8 @@ class _Claimer:
 
     def vector_name(self, canonical: str) -> str:
         stem = gguf_stem(canonical.removesuffix(".bias"), self._names)
+        if canonical.endswith(_STORED_BARE):
+            return stem
         return f"{stem}.bias" if canonical.endswith(_STORED_AS_BIAS) else f"{stem}.weight"
 
     def claim_linear(self, canonical: str) -> LinearTensors | None:
@@ -153,7 +182,7 @@ class _Claimer:
             return None
         with_bias = has_bias(self._spec, canonical)
         bias = self._rows(holder, "bias", holder.leading) if with_bias else None
-        return LinearTensors(weight, bias, self._claim_scale(holder.stem, weight))
+        return LinearTensors(weight, bias, self._claim_scale(holder.stem, weight), holder.taken)
 
     def is_apart(self, canonical: str) -> bool:
         """Whether keys and values of latent attention are expanded by tensors of their own."""
@@ -187,6 +216,11 @@ class _Claimer:
             ends = np.cumsum([self.shapes[member][0] for member in members]).tolist()
             stop = ends[members.index(canonical)]
             return _Holder(stem, (ends[-1],), stop - num_rows, stop)
+        if grouped := self._find_grouped(canonical):
+            stem, members = grouped
+            total = sum(self.shapes[member][0] for member in members)
+            rows = grouped_rows(self._spec, members, canonical)
+            return _Holder(stem, (total,), 0, total, rows)
         stem = gguf_stem(canonical, self._names)
         is_flat = num_rows == 1 and self._claims.shape_of(f"{stem}.weight") == (columns,)
         return _Holder(stem, () if is_flat else (num_rows,), 0, num_rows)
@@ -216,6 +250,21 @@ class _Claimer:
             if name in members and is_fused and self.shapes.keys() >= set(names):
                 return stem, names
         return None
+
+    def _find_grouped(self, canonical: str) -> tuple[str, tuple[str, ...]] | None:
+        """(stem, members) of a tensor that holds several linears of the layer by group."""
+        if canonical in _GLOBAL_NAMES:
+            return None
+        _, index, name = canonical.split(".", 2)
+        for grouped, members in _GROUPED_NAMES.items():
+            stem = f"blk.{index}.{grouped}"
+            names = tuple(f"layers.{index}.{member}" for member in members)
+            if name in members and self.shapes.keys() >= set(names) and self._has(stem):
+                return stem, names
+        return None
+
+    def _has(self, stem: str) -> bool:
+        return f"{stem}.weight" in self._claims
 
     def _rows(self, holder: _Holder, suffix: str, shape: tuple[int, ...]) -> TensorRows | None:
         stored = self._claims.take(f"{holder.stem}.{suffix}", shape)
