@@ -23,6 +23,7 @@ from app.engine.philox import random_64
 from app.engine.request import SamplingParams
 
 _WEIGHT_BITS = 43  # a vocabulary of 2^20 tokens sums to less than 2^63
+WEIGHT_OF_LIKELIEST = 2**_WEIGHT_BITS
 _LEAST_SCORE = -64.0  # e^-64 * 2^43 rounds to 0
 _LOG2_E = 1.4426950408889634
 # ln 2 in two parts; the first has few enough bits that its product with an exponent is exact.
@@ -128,7 +129,7 @@ def candidates(
     if params.top_p < 1.0:
         is_kept &= _is_in_top_p(logits[ids], weights, params.top_p)
     if params.min_p > 0.0:
-        is_kept &= weights >= math.ceil(params.min_p * 2**_WEIGHT_BITS)
+        is_kept &= weights >= math.ceil(params.min_p * WEIGHT_OF_LIKELIEST)
     return ids[is_kept], weights[is_kept]
 
 

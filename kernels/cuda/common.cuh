@@ -5,6 +5,7 @@
 
 typedef unsigned char u8;
 typedef signed char i8;
+typedef unsigned long long u64;
 
 constexpr int kWarp = 32;
 constexpr u32 kAllLanes = 0xffffffffu;

@@ -136,11 +136,14 @@ class HostModule:
         grid: Sequence[int],
         block: Sequence[int],
         argument: npt.NDArray[Any],
-        shared_bytes: int,
+        **options: Any,
     ) -> None:
-        """Launches with a structure whose addresses are already final. Raises KernelFault."""
+        """Launches with a structure whose addresses are already final.
+
+        `options` are those of `_run`. Raises KernelFault.
+        """
         structure = (ctypes.c_char * argument.nbytes).from_buffer_copy(argument.tobytes())
-        self._run(kernel, grid, block, [structure], shared_bytes=shared_bytes)
+        self._run(kernel, grid, block, [structure], **options)
 
     @contextmanager
     def _argument(self, index: int, value: Any) -> Iterator[Any]:

@@ -33,6 +33,7 @@ SOURCES = {
     "attention 128 int8": AttentionVariant(128, int8_kv=True).attention_source,
     "rope 128": AttentionVariant(128).rope_source,
     "rows w4": ModuleSource("rows.cu", W4.source.macros),
+    "sampling": ModuleSource("sampling.cu"),
     "norm": ModuleSource("norm.cu"),
     "router": ModuleSource("router.cu"),
     "experts": ModuleSource("experts.cu"),

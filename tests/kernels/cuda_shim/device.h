@@ -135,7 +135,25 @@ static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline unsigned __umulhi(unsigned a, unsigned b) {
     return static_cast<unsigned>(static_cast<uint64_t>(a) * b >> 32);
 }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
+}
 static inline void __threadfence() {}
+static inline void __threadfence_system() {}
+
+// Each rounds once: an empty asm keeps the compiler from fusing products with sums.
+static inline double cuda_host_rounded(double x) {
+    asm("" : "+x"(x));
+    return x;
+}
+static inline double __dmul_rn(double a, double b) { return cuda_host_rounded(a * b); }
+static inline double __dadd_rn(double a, double b) { return cuda_host_rounded(a + b); }
+static inline double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
+static inline float __double2float_rn(double x) { return static_cast<float>(x); }
+static inline int __double2int_rn(double x) { return static_cast<int>(rint(x)); }
+static inline double __ull2double_rn(unsigned long long x) { return static_cast<double>(x); }
+static inline long long __double_as_longlong(double x) { return cuda_host::bits_as<long long>(x); }
+static inline double __longlong_as_double(long long x) { return cuda_host::bits_as<double>(x); }
 static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
     const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
     unsigned result = 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 
@@ -10,10 +11,12 @@ import numpy.typing as npt
 
 from app.engine.executors.cuda.expert_plan import ExpertBuffers
 from app.engine.executors.cuda.launcher import Buffer, Launcher, fill
+from app.engine.executors.cuda.step_state import StepState
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeSpec
 from kernels.cuda.attention import KV_CACHE, MAX_QUERIES, PAGE_POSITIONS
 from kernels.cuda.gemv import MAX_TOKENS
+from kernels.cuda.sampling import HISTOGRAM_BINS, SELECTION, num_chunks
 
 _MIN_SPLIT_KEYS = 64
 
@@ -40,6 +43,17 @@ class KvLayout:
         return 1 if self.is_int8 else 2
 
 
+class SamplingBuffers:
+    """What sampling.cu works in; zeros between its launches where they must be."""
+
+    def __init__(self, launcher: Launcher, vocab_size: int) -> None:
+        self.num_chunks = num_chunks(vocab_size)
+        self.selections = launcher.allocate(MAX_TOKENS * SELECTION.itemsize)
+        self.histograms = launcher.allocate(8 * MAX_TOKENS * HISTOGRAM_BINS)
+        self.chunk_weights = launcher.allocate(8 * MAX_TOKENS * self.num_chunks)
+        self.chunk_ties = launcher.allocate(4 * MAX_TOKENS * self.num_chunks)
+
+
 class DeviceBuffers:
     """Allocated once; their addresses are in the graphs."""
 
@@ -59,6 +73,8 @@ class DeviceBuffers:
         self.logits = self._allocate(rows * spec.vocab_size, floats)
         self.block_max = self._allocate(rows * -(-spec.vocab_size // 16), floats)
         self.block_argmax = self._allocate(rows * -(-spec.vocab_size // 16), 4)
+        self.sampling = SamplingBuffers(launcher, spec.vocab_size)
+        self.state = StepState(launcher, spec.vocab_size, kv.num_slots)
         self.experts = ExpertBuffers(launcher, spec.hidden_size, spec.moe) if spec.moe else None
         self.max_splits = -(-kv.max_model_len // _MIN_SPLIT_KEYS)
         partial = rows * spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
@@ -69,6 +85,13 @@ class DeviceBuffers:
         pages = np.arange(kv.num_slots * kv.max_pages, dtype=np.int32)
         self._pages = launcher.upload_new(pages)
         self._caches = [self._create_cache() for _ in range(spec.num_hidden_layers)]
+
+    def for_decoding(self) -> DeviceBuffers:
+        """The same, but the rows that run are those of `state`, which the device advances."""
+        buffers, state = copy.copy(self), self.state
+        buffers.token_ids, buffers.slots = state.token_ids, state.slots
+        buffers.positions = state.positions
+        return buffers
 
     @property
     def kv_bytes(self) -> int:

@@ -1,8 +1,11 @@
-"""The cuda executor: a graph per batch size and context bucket, replayed for every step."""
+"""The cuda executor: a graph per batch size and context bucket, replayed for every step.
+
+`step` gives logits; `sample` decodes without uploads, see `decoding.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
@@ -13,16 +16,21 @@ from app.checkpoint.reader import Checkpoint
 from app.core.errors import EngineError, UnsupportedError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
-from app.engine.executors.cuda.launcher import Launcher
+from app.engine.executors.cuda.decoding import DecodePlanner, Decoder, DecodeShape
+from app.engine.executors.cuda.launcher import Launch, Launcher
 from app.engine.executors.cuda.plan import StepPlanner, StepShape
+from app.engine.executors.cuda.sampling_plan import SamplingPlanner
+from app.engine.executors.cuda.step_state import DecodeRow
 from app.engine.executors.cuda.weights import WeightsLoader
+from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
 from kernels.cuda.experts import MAX_CHOSEN
 from kernels.cuda.gemv import MAX_TOKENS
+from kernels.cuda.sampling import MAX_ROWS
 
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
-_NOT_YET = ("mla",)
+_NOT_YET = ("delta_net", "mla")
 
 
 class CudaExecutor(Executor):
@@ -47,7 +55,7 @@ class CudaExecutor(Executor):
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots)
         self._launcher: Launcher | None = launcher
-        self._graphs: dict[StepShape, Any] = {}
+        self._graphs: dict[StepShape | DecodeShape, Any] = {}
         try:
             check_runnable(spec)
             self._weights = WeightsLoader(launcher, checkpoint, spec).load()
@@ -56,8 +64,12 @@ class CudaExecutor(Executor):
         except BaseException:
             self.close()
             raise
-        self._planner = StepPlanner(
-            spec, self._weights, self._buffers, launcher.num_multiprocessors
+        decoding = self._buffers.for_decoding()
+        sampling = SamplingPlanner(spec.vocab_size, decoding, launcher.num_multiprocessors)
+        self._planner = self._create_planner(self._buffers)
+        self._decode_planner = DecodePlanner(self._create_planner(decoding), sampling)
+        self._decoder = Decoder(
+            launcher, self._buffers.state, max_model_len, self._decode_graph, self._bucket
         )
 
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
@@ -73,6 +85,25 @@ class CudaExecutor(Executor):
                 if wanted:
                     logits[index] = np.concatenate([logits[index], found[wanted]])
         return logits
+
+    def sample(
+        self, chunks: Sequence[SequenceChunk], samplers: Sequence[Sampler | None]
+    ) -> list[int | None]:
+        """Single tokens are run and drawn on the device, prompts as by `step`; see `Executor`."""
+        self.check_chunks(chunks)
+        if self._launcher is None:
+            raise EngineError("The executor is closed.")
+        rows = dict(list(_iter_decode_rows(chunks, samplers))[:MAX_ROWS])
+        tokens: dict[int, int] = {}
+        if rows:
+            for index, token_id in zip(rows, self._decoder.run(list(rows.values())), strict=True):
+                tokens[index] = rows[index].sampler.record(token_id)
+        rest = [index for index in range(len(chunks)) if index not in rows]
+        for index, logits in zip(rest, self.step([chunks[i] for i in rest]), strict=True):
+            sampler = samplers[index]
+            if sampler is not None:
+                tokens[index] = sampler.sample(logits[-1])
+        return [tokens.get(index) for index in range(len(chunks))]
 
     def memory_use(self) -> MemoryUse:
         """Bytes of weights and of the cache."""
@@ -104,10 +135,20 @@ class CudaExecutor(Executor):
             launcher.download(buffers.logits, logits)
         return logits
 
+    def _create_planner(self, buffers: DeviceBuffers) -> StepPlanner:
+        assert self._launcher is not None
+        return StepPlanner(self.spec, self._weights, buffers, self._launcher.num_multiprocessors)
+
     def _graph(self, shape: StepShape) -> Any:
+        return self._captured(shape, lambda: self._planner.plan(shape))
+
+    def _decode_graph(self, shape: DecodeShape) -> Any:
+        return self._captured(shape, lambda: self._decode_planner.plan(shape))
+
+    def _captured(self, shape: StepShape | DecodeShape, plan: Callable[[], list[Launch]]) -> Any:
         assert self._launcher is not None
         if shape not in self._graphs:
-            self._graphs[shape] = self._launcher.capture(self._planner.plan(shape))
+            self._graphs[shape] = self._launcher.capture(plan())
         return self._graphs[shape]
 
     def _bucket(self, length: int) -> int:
@@ -126,6 +167,16 @@ class _Row:
     token_id: int
     position: int
     is_wanted: bool
+
+
+def _iter_decode_rows(
+    chunks: Sequence[SequenceChunk], samplers: Sequence[Sampler | None]
+) -> Iterator[tuple[int, DecodeRow]]:
+    """Chunks of one token with a sampler, by their place."""
+    for index, (chunk, sampler) in enumerate(zip(chunks, samplers, strict=True)):
+        if sampler is not None and len(chunk.token_ids) == 1:
+            token_id = int(chunk.token_ids[0])
+            yield index, DecodeRow(chunk.slot, chunk.start, token_id, sampler)
 
 
 def _rows_of(chunk: SequenceChunk) -> list[_Row]:

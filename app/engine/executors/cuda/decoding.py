@@ -1,0 +1,121 @@
+"""Decoding without uploads: the device draws a token, makes it its next input, and tells the host.
+
+One step is asked for ahead, before the host has the token of the step that runs, so that the
+device never waits for Python. When the batch does not go on as it was, what the extra step did is
+undone: its keys and values lie beyond what the sequence has computed and are overwritten, and what
+penalties count is uploaded anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.engine.executors.cuda.launcher import Launch, Launcher
+from app.engine.executors.cuda.plan import StepPlanner, StepShape
+from app.engine.executors.cuda.sampling_plan import SamplingPlanner
+from app.engine.executors.cuda.step_state import DecodeRow, StepState, is_greedy
+from kernels.cuda.sampling import MAX_ROWS
+
+_PADDED_ROWS = (1, 2, 4, MAX_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeShape:
+    """What a graph of decoding is made for; `num_rows` is one of few, `is_greedy` of all rows."""
+
+    num_rows: int
+    context: int
+    is_greedy: bool
+
+
+class DecodePlanner:
+    """Writes the launches of a whole decode step, from token to token.
+
+    Both planners are for `DeviceBuffers.for_decoding`.
+    """
+
+    def __init__(self, planner: StepPlanner, sampling: SamplingPlanner) -> None:
+        self._planner, self._sampling = planner, sampling
+
+    def plan(self, shape: DecodeShape) -> list[Launch]:
+        """Embedding, layers, logits, tokens."""
+        launches = self._planner.plan(StepShape(shape.num_rows, shape.context, with_logits=True))
+        if shape.is_greedy:
+            return launches + self._sampling.plan_greedy(shape.num_rows, launches[-1].grid[0])
+        return launches + self._sampling.plan(shape.num_rows)
+
+
+class Decoder:
+    """Runs the rows of a batch step by step.
+
+    `graph_of` captures a shape once; `bucket_of` is the context of a graph for a length.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        state: StepState,
+        max_model_len: int,
+        graph_of: Callable[[DecodeShape], Any],
+        bucket_of: Callable[[int], int],
+    ) -> None:
+        self._launcher, self._state = launcher, state
+        self._max_model_len = max_model_len
+        self._graph_of, self._bucket_of = graph_of, bucket_of
+        self._rows: list[DecodeRow] = []  # of the last step, as they stood before it
+        self._token_ids: list[int] = []  # and what it drew
+        self._num_asked = self._num_read = 0  # steps of the device, and those the host has seen
+
+    def run(self, rows: Sequence[DecodeRow]) -> list[int]:
+        """The token behind each of 1 to 8 rows; the samplers do not know it yet.
+
+        -1 where the logits were not finite.
+        """
+        if not self._is_continued_by(rows):
+            self._num_read = self._num_asked  # what was asked ahead is of no use
+            self._state.begin(list(rows), _padded(len(rows)), self._num_asked + 1)
+        self._rows = list(rows)
+        self._ask(1)
+        self._ask(2)
+        sequence = self._num_read + 1
+        self._launcher.wait_until(lambda: self._state.has_arrived(len(rows), sequence))
+        self._token_ids = self._state.tokens(len(rows), sequence)
+        self._num_read = sequence
+        return self._token_ids
+
+    def _is_continued_by(self, rows: Sequence[DecodeRow]) -> bool:
+        if len(rows) != len(self._rows):
+            return False
+        pairs = zip(self._rows, self._token_ids, rows, strict=True)
+        return all(_continues(before, token_id, row) for before, token_id, row in pairs)
+
+    def _ask(self, num_steps: int) -> None:
+        """So many steps are under way or ahead of the last token read, if the context allows it."""
+        ahead = num_steps - 1
+        longest = max(row.position for row in self._rows) + ahead + 1
+        if self._num_asked - self._num_read >= num_steps or longest > self._max_model_len:
+            return
+        shape = DecodeShape(
+            _padded(len(self._rows)),
+            self._bucket_of(longest),
+            all(is_greedy(row.sampler.params) for row in self._rows),
+        )
+        self._launcher.replay(self._graph_of(shape))
+        self._num_asked += 1
+        self._state.count_step(self._rows, ahead)
+
+
+def _continues(before: DecodeRow, token_id: int, row: DecodeRow) -> bool:
+    """Whether `row` is what the device goes on with behind `before`."""
+    return (
+        row.sampler is before.sampler
+        and row.slot == before.slot
+        and row.position == before.position + 1
+        and row.token_id == token_id
+    )
+
+
+def _padded(num_rows: int) -> int:
+    return next(count for count in _PADDED_ROWS if count >= num_rows)
