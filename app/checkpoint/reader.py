@@ -100,6 +100,11 @@ class Checkpoint:
         for file in {file for file, _ in self._tensors[name].values()}:
             file.release()
 
+    @property
+    def vector_names(self) -> tuple[str, ...]:
+        """Canonical names of all vectors that are stored."""
+        return tuple(name for name in self._tensors if name not in self.manifest.linears)
+
     def close(self) -> None:
         """Unmaps all files; the checkpoint is unusable afterwards."""
         _close_all(self._files)

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from app.validation.accounting import check_weights
 from app.validation.check import Outcome
 from app.validation.context import Context
+from app.validation.differences import check_data, check_generation, check_model
 from app.validation.recognition import check_recognised, check_reference
+from app.validation.rope_tables import check_rope_tables
+from app.validation.smoke import check_one_layer, check_other_kinds, check_two_layers
 
 CHECKS: Mapping[str, Callable[[Context], Outcome]] = {
     "recognised": check_recognised,
+    "weights": check_weights,
     "reference": check_reference,
+    "differences_model": check_model,
+    "differences_data": check_data,
+    "differences_generation": check_generation,
+    "rope_tables": check_rope_tables,
+    "smoke_one_layer": check_one_layer,
+    "smoke_two_layers": check_two_layers,
+    "smoke_other_kinds": check_other_kinds,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from app.core.events import Event
 from app.core.jobs import CancelToken
 from app.core.validation_events import Difference, RenderedPrompt
 from app.spec.model_spec import ModelSpec
+from app.validation.check import NotRunError
 from app.validation.reference_model import ReferenceClass
 from app.validation.subject import Subject
 
@@ -26,3 +28,21 @@ class Context:
     reference: ReferenceClass | None = None
     differences: list[Difference] = field(default_factory=list)
     prompts: list[RenderedPrompt] = field(default_factory=list)
+
+    @property
+    def needed_spec(self) -> ModelSpec:
+        """Raises NotRunError when the configuration was refused."""
+        if self.spec is None:
+            raise NotRunError("the configuration was refused")
+        return self.spec
+
+    @property
+    def needed_reference(self) -> ReferenceClass:
+        """Raises NotRunError when there is no reference."""
+        if self.reference is None:
+            raise NotRunError("there is no reference to compare with")
+        return self.reference
+
+    def drop(self, folder: Path) -> None:
+        """Gives the disk back before the next row."""
+        shutil.rmtree(folder, ignore_errors=True)

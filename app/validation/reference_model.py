@@ -86,6 +86,7 @@ def _import_version(cancel: CancelToken) -> str:
             module = importlib.import_module(name)
             if name == "transformers":
                 module.logging.set_verbosity_error()
+                module.logging.disable_progress_bar()
                 version = str(module.__version__)
     except ModuleNotFoundError as error:
         raise NotRunError(f"{error.name} is not installed; {_INSTALL}") from error

@@ -26,6 +26,7 @@ from app.validation.catalogue import CHECKS
 from app.validation.chain import describe_chain
 from app.validation.check import TITLES, NotRunError, Outcome
 from app.validation.context import Context
+from app.validation.differences import settle
 from app.validation.environment import describe_environment
 from app.validation.report import render_json, render_markdown
 from app.validation.subject import open_subject
@@ -54,16 +55,17 @@ def validate(
         context = Context(subject, Path(scratch), emit, token)
         emit(ValidationStarted(subject.name, describe_chain(context), _planned()))
         checks = tuple(_run(name, context) for name in CHECKS)
+        differences = tuple(settle(context.differences, checks))
         report = ValidationReport(
             name=subject.name,
             verdict=decide(subject, checks),
             chain=describe_chain(context),
             reference=context.reference.text if context.reference else "none",
             environment=describe_environment(),
-            differences=tuple(context.differences),
+            differences=differences,
             checks=checks,
             prompts=tuple(context.prompts),
-            unverified=list_unverified(checks, context.differences),
+            unverified=list_unverified(checks, differences),
             seconds=time.monotonic() - started_s,
             cpu_seconds=time.process_time() - started_cpu_s,
         )
@@ -90,7 +92,7 @@ def _outcome(name: str, context: Context) -> Outcome:
     except JobCancelledError:
         raise
     except NotRunError as reason:
-        return Outcome(None, f"not run: {reason}.")
+        return Outcome(None, f"{reason}.")
     except AppError as error:
         _logger.info("%s: %s %s", name, error.message, error.detail)
         return Outcome(False, error.message)

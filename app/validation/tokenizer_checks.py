@@ -1,0 +1,66 @@
+"""The tokenizer: round trips, transformers' ids, and room in the vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.engine.tokenizer import Tokenizer
+from app.validation.check import NotRunError, Outcome
+from app.validation.context import Context
+from app.validation.reference_tokenizer import load_reference_tokenizer
+from app.validation.texts import load_tokenizer, text_folder
+
+TEXTS = (
+    "The quick brown fox jumps over the lazy dog.",
+    "1234567890 3.14159 -42 1,000,000 0x1F",
+    "  two  spaces,\ttabs\n\nand lines\n",
+    "Привет, мир! Ελληνικά. שלום. مرحبا. हिन्दी.",
+    "你好，世界！今天天气怎么样？日本語のテキスト。한국어 문장.",
+    "Emoji: 😀 👩‍👩‍👧‍👦 🇫🇷 ✨",
+    "def f(x):\n    return {'a': x ** 2}  # code\n",
+    "café naïve Ångström ﬁ Ⅳ",
+)
+
+
+def check_tokenizer(context: Context) -> Outcome:
+    """Every text, against transformers where it has the tokenizer, else against itself."""
+    if context.subject.has_weights and context.subject.path is not None:
+        _require(context)
+    tokenizer = load_tokenizer(context)
+    folder = text_folder(context)
+    reference = load_reference_tokenizer(context, folder)
+    faults = [fault for text in TEXTS if (fault := _fault(tokenizer, reference, text))]
+    size, rows = tokenizer.vocab_size, context.spec.vocab_size if context.spec else None
+    if rows is not None and size > rows:
+        faults.append(f"it has {size} tokens, the embedding only {rows} rows")
+    metrics = {"texts": len(TEXTS), "faults": len(faults), "vocabulary": size}
+    if faults:
+        return Outcome(False, f"{'; '.join(faults)}.", metrics)
+    against = "ids as transformers'" if reference is not None else "transformers' was not there"
+    return Outcome(True, f"{len(TEXTS)} texts come back as they were; {against}.", metrics)
+
+
+def _require(context: Context) -> None:
+    """Weights without a tokenizer cannot be chatted with: that is no gap but a fault."""
+    try:
+        text_folder(context)
+    except NotRunError as reason:
+        from app.core.errors import InvalidSourceError
+
+        raise InvalidSourceError(f"{context.subject.name}: {reason}.") from reason
+
+
+def _fault(tokenizer: Tokenizer, reference: Any | None, text: str) -> str:
+    ids = tokenizer.encode(text, add_special_tokens=False)
+    back = tokenizer.decode(ids)
+    shown = repr(text[:24])
+    if reference is None:
+        return "" if back == text else f"{shown} comes back as {back[:24]!r}"
+    theirs = reference.encode(text, add_special_tokens=False)
+    if ids != theirs:
+        return f"{shown} becomes {ids[:6]}, in transformers {theirs[:6]}"
+    # Some normalize what they read; then transformers returns the same.
+    decoded = reference.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    if back in (text, decoded):
+        return ""
+    return f"{shown} comes back as {back[:24]!r}, in transformers as {decoded[:24]!r}"
