@@ -18,7 +18,7 @@ from app.core.events import ConversionPlan, Event, MeasuringProgressed, PlannedG
 from app.engine.memory_plan import workspace_bytes
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
-from app.spec.weights import VOCABULARY_LINEARS, num_parameters
+from app.spec.weights import VOCABULARY_LINEARS, is_on_card, num_parameters
 
 Listener = Callable[[Event], None]
 
@@ -98,7 +98,10 @@ def _choose(
         listener(MeasuringProgressed(num_done, num_linears))
 
     budget = Budget(options.vram_budget, workspace_bytes(spec), vector_bytes)
-    plans = choose_bits(linears, group_size, budget, num_threads, tell)
+    on_card = [linear for linear in linears if is_on_card(spec, linear.name)]
+    on_host = [linear for linear in linears if not is_on_card(spec, linear.name)]
+    plans = {linear.name: plan_linear(linear, Grid.W4, group_size) for linear in on_host}
+    plans |= choose_bits(on_card, group_size, budget, num_threads, tell)
     choice = _Choice(linears, plans, vector_bytes)
     return replace(choice, notes=(_budget_note(choice, budget),))
 
@@ -149,7 +152,8 @@ def _budget_note(choice: _Choice, budget: Budget) -> str:
     bits = ", ".join(f"{count} at {bits} bits" for bits, count in count_bits(choice.plans).items())
     return (
         f"Budget {budget.limit_bytes:,} bytes: weights {choice.weights_bytes:,}, "
-        f"workspace {budget.workspace_bytes:,}; linears: {bits}. The KV cache comes on top."
+        f"workspace {budget.workspace_bytes:,}; linears: {bits}. The KV cache comes on top; an "
+        "embedding that is not the lm_head too counts as weights, but takes no memory of a card."
     )
 
 

@@ -30,7 +30,7 @@ from app.engine.memory_plan import (
     native_max_model_len,
 )
 from app.spec.model_spec import ModelSpec
-from app.spec.weights import iter_linears, iter_vectors
+from app.spec.weights import is_on_card, iter_linears, iter_vectors
 
 # Modules, graphs and the driver's own growth while they run.
 _RUNTIME_RESERVE_BYTES = 64 << 20
@@ -126,11 +126,6 @@ def sum_weights(spec: ModelSpec, size: LinearSizes) -> int:
     """All weights by what each linear takes; an embedding of its own stays on the host."""
     linears = sum(size(name, shape) for name, shape in iter_linears(spec) if is_on_card(spec, name))
     return linears + sum(vector_bytes(math.prod(shape)) for _, shape in iter_vectors(spec))
-
-
-def is_on_card(spec: ModelSpec, name: str) -> bool:
-    """Whether a linear takes the card's memory (`WeightsLoader.load`)."""
-    return name != "embed_tokens" or spec.tie_word_embeddings
 
 
 def scheme_bytes(quant: QuantScheme | None, shape: tuple[int, int], has_bias: bool) -> int:

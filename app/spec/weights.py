@@ -36,6 +36,14 @@ def stays_dense(name: str) -> bool:
     return name.endswith((*ROUTER_LINEARS, *HEAD_LINEARS))
 
 
+def is_on_card(spec: ModelSpec, name: str) -> bool:
+    """Whether a card holds the linear in its own memory.
+
+    Of an embedding that is no lm_head, a token reads one row: it stays with the computer.
+    """
+    return name != "embed_tokens" or spec.tie_word_embeddings
+
+
 def layer_linears(spec: ModelSpec, index: int) -> dict[str, tuple[int, int]]:
     """The linears of a layer, `self_attn.q_proj` ..., with their [out, in]."""
     mixer = _delta_linears(spec) if spec.is_linear(index) else _attention_linears(spec)

@@ -55,7 +55,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def w3w4(source: Path, tmp_path: Path) -> Arguments:
     """A budget below what 4 bits take, so that some layers get 3."""
     plan = plan_conversion(source, tmp_path / "planned", Options("w4", 32))
-    budget = int(0.93 * plan.output_bytes) + planned_workspace(source, tmp_path)
+    # The embedding, an eighth of it, does not count: it is not tied.
+    budget = int(0.8 * plan.output_bytes) + planned_workspace(source, tmp_path)
     return {"grid": "w3w4", "group_size": 32, "vram_budget": budget}
 
 

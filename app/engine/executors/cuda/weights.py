@@ -11,7 +11,7 @@ from app.engine.executors.cuda.expert_weights import DeviceExperts, ExpertsLoade
 from app.engine.executors.cuda.launcher import Buffer, Launcher
 from app.engine.executors.cuda.matrices import DeviceMatrix, interleave, stack, upload_matrix
 from app.spec.model_spec import MlpType, ModelSpec, QKNorm
-from app.spec.weights import norm_names
+from app.spec.weights import is_on_card, norm_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,8 @@ class WeightsLoader:
     def load(self) -> DeviceWeights:
         """Raises UnsupportedError for a weight that the kernels cannot hold."""
         spec = self._spec
-        # Of an embedding that is no lm_head, a token reads one row: it need not take the card's
-        # memory.
-        embed_tokens = self._matrix("embed_tokens", on_host=not spec.tie_word_embeddings)
+        on_host = not is_on_card(spec, "embed_tokens")
+        embed_tokens = self._matrix("embed_tokens", on_host)
         layers = [self._layer(index) for index in range(spec.num_hidden_layers)]
         lm_head = embed_tokens if spec.tie_word_embeddings else self._matrix("lm_head")
         return DeviceWeights(embed_tokens, layers, self._norm("norm"), lm_head)
