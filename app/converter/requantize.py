@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from app.checkpoint.bits import pack_codes
-from app.checkpoint.reference_quant import dequantize, effective_scales, select_rows
+from app.checkpoint.reference_quant import effective_scales, select_rows
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme
-from app.converter.grid_search import round_to_codes, search_scales
+from app.converter.grid_search import round_to_grid, search_scales
 from app.core.errors import InvalidSourceError
 from app.core.jobs import check_cancelled
 
@@ -87,10 +87,10 @@ class _Target:
         competing = None if native is None else _source_scales(native, rows, self._quant)
         found = search_scales(groups, self._quant.bits, competing)
         scales = np.where(_fits_fp16(found), _to_fp16(found).astype(np.float32), found)
-        codes = round_to_codes(groups, scales, self._quant.bits).reshape(weights.shape)
-        self._packed[rows] = pack_codes(codes, self._quant.bits)
+        codes, decoded = round_to_grid(groups, scales, self._quant.bits)
+        self._packed[rows] = pack_codes(codes.reshape(weights.shape), self._quant.bits)
         self._scales[rows] = scales.reshape(len(weights), -1)
-        return dequantize(select_rows(self._linear, rows))
+        return decoded.reshape(weights.shape)
 
     def linear(self) -> Linear:
         """The whole result, with fp16 scales where fp16 holds all of them."""
@@ -109,9 +109,11 @@ class _ErrorSum:
 
     def add(self, weights: Floats, decoded: Floats) -> None:
         """Adds a chunk: the source's rows and what ours decode to, float32 [n, in]."""
-        self.is_exact = self.is_exact and decoded.tobytes() == weights.tobytes()
         self._weight += _sum_of_squares(weights)
-        self._error += _sum_of_squares(decoded - weights)
+        error = _sum_of_squares(decoded - weights)
+        self._error += error
+        # Equal numbers are not yet equal bits (minus zero), and tiny errors have squares of zero.
+        self.is_exact = self.is_exact and not error and decoded.tobytes() == weights.tobytes()
 
     @property
     def relative(self) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from kernels.cpu import build
 from kernels.cpu.structures import Config, Layer, LinearSource, Norm, Sampling
 
-ABI_VERSION = 3
+ABI_VERSION = 4
 
 
 class NativeError(RuntimeError):
@@ -43,6 +43,18 @@ _SIGNATURES = {
         c_int32,
         (c_void_p, c_int32, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p),
     ),
+    "di_search_scales": (
+        c_int32,
+        (c_char_p, c_void_p, c_int64, c_int32, c_int32, c_void_p, c_int32, c_void_p, c_void_p),
+    ),
+    "di_round_to_grid": (
+        c_int32,
+        (c_char_p, c_void_p, c_void_p, c_int64, c_int32, c_int32, c_void_p, c_void_p),
+    ),
+    "di_unpack_blocks": (
+        c_int32,
+        (c_char_p, c_char_p, c_void_p, c_int64, c_int32, c_int32, c_void_p),
+    ),
     "di_sample": (c_int32, (c_void_p, c_int32, POINTER(Sampling))),
     "di_model_sample": (
         c_int32,
@@ -68,6 +80,19 @@ def load() -> ctypes.CDLL:
     if library.di_abi_version() != ABI_VERSION:
         raise NativeError("The native library belongs to another version of the program.")
     return library
+
+
+@cache
+def is_available() -> bool:
+    """Whether `load` works without building anything: for those who can do without the library."""
+    has_built = not build.has_sources() or build.library_path().is_file()
+    if not (os.environ.get("DEEPINFER_CPU_LIBRARY") or has_built):
+        return False
+    try:
+        load()
+    except (OSError, NativeError, build.BuildError):
+        return False
+    return True
 
 
 def _find() -> Path:

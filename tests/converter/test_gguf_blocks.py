@@ -10,6 +10,7 @@ import pytest
 
 from app.checkpoint.layout import check_linear
 from app.checkpoint.reference_quant import dequantize
+from app.converter.sources import gguf_codes
 from app.converter.sources.file_rows import FileRows
 from app.converter.sources.gguf_blocks import NATIVE_TYPES
 from app.converter.sources.gguf_decode import check_decodable, iter_dense, load_native
@@ -27,8 +28,12 @@ def write_rows(path: Path, kind: GgmlType, seed: int) -> tuple[FileRows, np.ndar
     return FileRows(path, 4, _ROWS, raw.shape[1]), raw
 
 
+@pytest.mark.parametrize("is_native", [True, False])
 @pytest.mark.parametrize("name", NATIVE_TYPES)
-def test_native_types_decode_to_ggufs_bits(name: str, tmp_path: Path) -> None:
+def test_native_types_decode_to_ggufs_bits(
+    name: str, is_native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gguf_codes, "is_available", lambda: is_native)
     kind = _TYPES[name]
     for seed in range(5):
         rows, raw = write_rows(tmp_path / "rows.bin", kind, seed)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.converter.grid_search import code_range, round_to_codes, search_scales
+from app.converter.grid_search import code_range, round_to_grid, search_scales
 
 Floats = npt.NDArray[np.float32]
 GAUSS = np.random.default_rng(0).normal(size=1 << 18).astype(np.float32)
@@ -16,7 +16,7 @@ STUDENT = np.random.default_rng(0).standard_t(5, size=1 << 18).astype(np.float32
 
 
 def _error(weights: Floats, scales: Floats, bits: int) -> float:
-    decoded = round_to_codes(weights, scales, bits) * scales[:, None].astype(np.float64)
+    decoded = round_to_grid(weights, scales, bits)[0] * scales[:, None].astype(np.float64)
     weights = weights.astype(np.float64)  # squares of the tiniest would vanish in float32
     return float(np.linalg.norm(decoded - weights) / np.linalg.norm(weights))
 
@@ -31,9 +31,9 @@ def _exhaustive_scales(weights: Floats, bits: int) -> Floats:
     for level in np.linspace(0.6, 2.2, 161, dtype=np.float32) * code_range(bits)[1]:
         for sign in (1, -1):
             tried = (sign * np.abs(weights).max(axis=1) / level).astype(np.float32)
-            error = np.square(round_to_codes(weights, tried, bits) * tried[:, None] - weights).sum(
-                axis=1
-            )
+            error = np.square(
+                round_to_grid(weights, tried, bits)[0] * tried[:, None] - weights
+            ).sum(axis=1)
             scales = np.where(error < best, tried, scales)
             best = np.minimum(best, error)
     return scales
@@ -108,7 +108,7 @@ def test_groups_of_zeros_have_scale_zero() -> None:
     weights[1, 3] = 0.5
     scales = search_scales(weights, 4)
     assert scales[0] == 0
-    assert round_to_codes(weights, scales, 4)[0].tolist() == [0] * 32
+    assert round_to_grid(weights, scales, 4)[0][0].tolist() == [0] * 32
     assert _error(weights, scales, 4) < 1e-6
 
 

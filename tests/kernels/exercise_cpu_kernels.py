@@ -7,7 +7,11 @@ import sys
 
 import numpy as np
 
+from app.converter.grid_search import LEVELS
+from app.converter.sources.gguf_blocks import NATIVE_TYPES
 from app.engine.executors.cpu_weights import PlannedLinear
+from app.spec.gguf_types import GGML_TYPES
+from kernels.cpu import conversion
 from kernels.cpu.loader import instruction_sets
 from kernels.cpu.native import Context, NativeLinear
 from tests.kernels.cpu_decoders import Native
@@ -36,6 +40,21 @@ def exercise_linears(instruction_set: str) -> None:
     context.close()
 
 
+def exercise_conversion(instruction_set: str) -> None:
+    """Searches, roundings and blocks in arrays of exactly their size."""
+    rng = np.random.default_rng(0)
+    for group_size, bits in itertools.product((16, 48, 128), (3, 4, 8)):
+        weights = rng.normal(size=(5, group_size)).astype(np.float32)
+        levels, ones = LEVELS[bits], np.ones(5, np.float32)
+        scales = conversion.search_scales(weights, bits, levels, ones, instruction_set)
+        conversion.round_to_grid(weights, scales, bits, instruction_set)
+    sizes = {kind.name: kind.block_bytes for kind in GGML_TYPES.values()}
+    for name, native in NATIVE_TYPES.items():
+        blocks = rng.integers(0, 256, (1, 3, sizes[name]), np.uint8)
+        packed_bytes = native.quant.row_bytes(native.block_columns)
+        conversion.unpack_blocks(name, blocks, packed_bytes, instruction_set)
+
+
 def exercise_models(instruction_set: str) -> None:
     """Prefill over a page's border, then decode; with every cache where attention differs."""
     for name, decoder in VARIANTS.items():
@@ -55,6 +74,7 @@ def main() -> None:
     else:
         for instruction_set in instruction_sets():
             exercise_linears(instruction_set)
+            exercise_conversion(instruction_set)
             exercise_models(instruction_set)
     sys.stdout.write("done\n")
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cpu_features.h"
 #include "model.h"
@@ -41,8 +42,9 @@ auto guarded(F&& body, decltype(body()) on_failure) -> decltype(body()) {
 }
 
 const di::Core& find_core(const char* name) {
+    static const std::vector<const di::Core*> cores = di::available_cores();  // asking the machine takes microseconds
     const std::string wanted = name ? name : "";
-    for (const di::Core* core : di::available_cores()) {
+    for (const di::Core* core : cores) {
         if (wanted.empty() || wanted == core->name) return *core;
     }
     throw std::invalid_argument("this machine cannot run the instruction set '" + wanted + "'");
@@ -63,6 +65,11 @@ void apply(di_context& context, const di::Tiles& w, const float* x, int32_t rows
     const di::Input input = padded.prepare(context.core, context.pool, rows, w.padded_in, int8);
     const di::Product product{&w, &input, y, w.out_features, nullptr};
     context.pool.parallel_for(w.num_tiles, [&](int32_t tile) { context.core.linear(product, tile, tile + 1); });
+}
+
+void check_groups(int32_t group_size, int32_t bits) {
+    const bool fits = group_size > 0 && group_size <= di::kMaxGroupSize && group_size % 16 == 0;
+    if (!fits || (bits != 3 && bits != 4 && bits != 8)) throw std::invalid_argument("no such groups or bits");
 }
 
 uint32_t read_all(di_context& context, const uint8_t* data, int64_t num_bytes) {
@@ -139,6 +146,41 @@ int32_t di_linear_row(di_context* context, const di_linear* linear, int32_t row,
 }
 
 void di_linear_destroy(di_linear* linear) { delete linear; }
+
+int32_t di_search_scales(const char* instruction_set, const float* weights, int64_t num_groups, int32_t group_size,
+                         int32_t bits, const float* levels, int32_t num_levels, const float* source_scales,
+                         float* scales) {
+    return guarded(
+        [&] {
+            check_groups(group_size, bits);
+            const di::ScaleSearch search{weights, group_size, bits, levels, num_levels, source_scales};
+            find_core(instruction_set).search_scales(search, num_groups, scales);
+            return 0;
+        },
+        1);
+}
+
+int32_t di_round_to_grid(const char* instruction_set, const float* weights, const float* scales, int64_t num_groups,
+                         int32_t group_size, int32_t bits, int8_t* codes, float* decoded) {
+    return guarded(
+        [&] {
+            check_groups(group_size, bits);
+            find_core(instruction_set).round_to_grid({weights, scales, group_size, bits}, num_groups, codes, decoded);
+            return 0;
+        },
+        1);
+}
+
+int32_t di_unpack_blocks(const char* instruction_set, const char* type, const uint8_t* blocks, int64_t num_blocks,
+                         int32_t block_bytes, int32_t packed_bytes, uint8_t* packed) {
+    return guarded(
+        [&] {
+            const di::Blocks all{type, blocks, num_blocks, block_bytes, packed_bytes};
+            if (find_core(instruction_set).unpack_blocks(all, packed)) return 0;
+            throw std::invalid_argument("no such type of blocks");
+        },
+        1);
+}
 
 di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers, di_linear* embed_tokens,
                           const di_norm* norm, di_linear* lm_head) {

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define DI_ABI_VERSION 3
+#define DI_ABI_VERSION 4
 
 /* A linear in the native checkpoint's layout (app/checkpoint/schemes.py defines it). Row-major, contiguous. */
 typedef struct di_linear_source {
@@ -156,6 +156,17 @@ DI_API void di_linear_destroy(di_linear* linear);
 
 /* The token that `sampling` draws from logits [vocab_size], which are overwritten; -1: they are not finite. */
 DI_API int32_t di_sample(float* logits, int32_t vocab_size, const di_sampling* sampling);
+
+/* Conversion of checkpoints, on the caller's thread; `instruction_set` empty: the best of this machine. Groups have a
+   multiple of 16 weights, up to 128; `bits` is 3, 4 or 8. app/converter/grid_search.py defines both to the bit. */
+DI_API int32_t di_search_scales(const char* instruction_set, const float* weights, int64_t num_groups,
+                                int32_t group_size, int32_t bits, const float* levels, int32_t num_levels,
+                                const float* source_scales, float* scales);
+DI_API int32_t di_round_to_grid(const char* instruction_set, const float* weights, const float* scales,
+                                int64_t num_groups, int32_t group_size, int32_t bits, int8_t* codes, float* decoded);
+/* The codes of ggml's blocks of the type of that name, packed as the native format has them. */
+DI_API int32_t di_unpack_blocks(const char* instruction_set, const char* type, const uint8_t* blocks,
+                                int64_t num_blocks, int32_t block_bytes, int32_t packed_bytes, uint8_t* packed);
 
 /* Linears and context stay the caller's and must outlive the model; norms are copied. lm_head may be embed_tokens. */
 DI_API di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers,

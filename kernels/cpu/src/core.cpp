@@ -13,13 +13,15 @@
 #include "core_pack.h"
 #include "core_read.h"
 #include "core_attention.h"
+#include "core_search.h"
+#include "core_blocks.h"
 
 namespace di {
 
 const Core& DI_CORE() {
     static const Core core = {DI_NAME, linear, decode_row, pack_rows, read_blocks, quantize, column_sums, rms_norm,
                               layer_norm, activate, clamped_swiglu, mul_sigmoid, rotate, scale, add_scaled, softcap,
-                              attend_page, merge_page, finish_attention};
+                              attend_page, merge_page, finish_attention, search_scales, round_to_grid, unpack_blocks};
     return core;
 }
 

@@ -84,6 +84,31 @@ static constexpr int32_t partial_stride(int32_t value_stride) { return value_str
 
 enum class HiddenAct : int32_t { kSilu = 0, kGelu = 1, kGeluTanh = 2 };
 
+constexpr int32_t kMaxGroupSize = 128;
+
+// Groups of weights whose scales are wanted: group_size is a multiple of 16, up to kMaxGroupSize.
+struct ScaleSearch {
+    const float* weights;  // [num_groups][group_size], finite
+    int32_t group_size, bits;
+    const float* levels;  // [num_levels]: where on the grid the greatest magnitude may fall
+    int32_t num_levels;
+    const float* source_scales;  // [num_groups] or null: they compete
+};
+
+// Groups of weights with their scales; sizes as above.
+struct GridRounding {
+    const float *weights, *scales;
+    int32_t group_size, bits;
+};
+
+// Blocks of one of ggml's types, and the bytes of each one's packed codes.
+struct Blocks {
+    const char* type;
+    const uint8_t* data;
+    int64_t count;
+    int32_t block_bytes, packed_bytes;
+};
+
 struct Core {
     const char* name;
     void (*linear)(const Product& product, int32_t tile_begin, int32_t tile_end);
@@ -106,6 +131,10 @@ struct Core {
     void (*attend_page)(const AttentionTask& task, int32_t page, float* partials);
     void (*merge_page)(const AttentionTask& task, float* next, float* into);
     void (*finish_attention)(const AttentionTask& task, float* partials);
+    // Conversion of checkpoints.
+    void (*search_scales)(const ScaleSearch& search, int64_t num_groups, float* scales);
+    void (*round_to_grid)(const GridRounding& grid, int64_t num_groups, int8_t* codes, float* decoded);
+    bool (*unpack_blocks)(const Blocks& blocks, uint8_t* packed);
 };
 
 const Core& core_portable();

@@ -48,7 +48,12 @@ inline F32x16 scale_by_power(F32x16 v, F32x16 n) { return {_mm512_scalef_ps(v.v,
 inline void store_i8(int8_t* p, F32x16 v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v.v)));
 }
-inline float reduce_add(F32x16 v) { return _mm512_reduce_add_ps(v.v); }
+inline float reduce_add(F32x16 v) {
+    const __m256 s = _mm256_add_ps(_mm512_castps512_ps256(v.v), _mm512_extractf32x8_ps(v.v, 1));
+    __m128 r = _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
+    r = _mm_add_ps(r, _mm_movehl_ps(r, r));
+    return _mm_cvtss_f32(_mm_add_ss(r, _mm_movehdup_ps(r)));
+}
 inline float reduce_max(F32x16 v) { return _mm512_reduce_max_ps(v.v); }
 
 inline Quad load_quad(const void* p) { return {_mm512_loadu_si512(p)}; }

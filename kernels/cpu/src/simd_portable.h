@@ -109,10 +109,12 @@ inline F32x16 scale_by_power(F32x16 v, F32x16 n) {
 }
 // Integral lanes in [-128, 127] as bytes.
 inline void store_i8(int8_t* p, F32x16 v) { DI_EACH_LANE p[i] = static_cast<int8_t>(v.lane[i]); }
+// By halves, in this order in every backend: lanes eight apart, then four, two and one.
 inline float reduce_add(F32x16 v) {
-    float sum = 0.0f;
-    DI_EACH_LANE sum += v.lane[i];
-    return sum;
+    for (int half = 8; half > 0; half /= 2) {
+        for (int i = 0; i < half; ++i) v.lane[i] += v.lane[half + i];
+    }
+    return v.lane[0];
 }
 inline float reduce_max(F32x16 v) {
     float best = v.lane[0];
