@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from app.core.events import Event
 from app.core.jobs import CancelToken
 from app.core.validation_events import Difference, RenderedPrompt
@@ -14,6 +17,16 @@ from app.spec.model_spec import ModelSpec
 from app.validation.check import NotRunError
 from app.validation.reference_model import ReferenceClass
 from app.validation.subject import Subject
+
+
+@dataclass(slots=True)
+class RealReference:
+    """transformers with the real weights: logits of the prompt [n, vocab_size], and what it says
+    next, greedily, with how far apart the best two logits were each time."""
+
+    logits: npt.NDArray[np.float32]
+    tokens: list[int] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -26,6 +39,7 @@ class Context:
     cancel: CancelToken
     spec: ModelSpec | None = None
     reference: ReferenceClass | None = None
+    real_reference: RealReference | None = None
     differences: list[Difference] = field(default_factory=list)
     prompts: list[RenderedPrompt] = field(default_factory=list)
 
