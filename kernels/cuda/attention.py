@@ -11,6 +11,7 @@ from kernels.cuda.build import ModuleSource
 PAGE_POSITIONS = 256
 ATTENTION_THREADS = 128
 ROPE_THREADS = 32
+CHUNK_QUERIES = 64  # of a block of `attend_chunk`
 MAX_QUERIES = 8  # heads of one block that share a key/value head
 _MIN_SPLIT_KEYS, _MAX_SPLIT_KEYS = 64, 256
 
@@ -51,6 +52,17 @@ ATTENTION_ARGS = np.dtype(
     align=True,
 )  # fmt: skip
 
+# ChunkAttentionArgs of prefill_attention.cu.
+CHUNK_ATTENTION_ARGS = np.dtype(
+    [
+        *((name, np.uintp) for name in ("queries", "out", "sinks", "slots", "positions")),
+        ("cache", KV_CACHE),
+        *((name, np.int32) for name in ("num_rows", "num_heads", "window")),
+        *((name, np.float32) for name in ("scale", "softcap")),
+    ],
+    align=True,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class AttentionVariant:
@@ -68,6 +80,19 @@ class AttentionVariant:
     def attention_source(self) -> ModuleSource:
         """Kernel `attend`."""
         return ModuleSource("attention.cu", self._macros)
+
+    @property
+    def chunk_source(self) -> ModuleSource:
+        """Kernel `attend_chunk`."""
+        macros = (*self._macros, ("SHARED_BYTES", str(self.chunk_shared_bytes)))
+        return ModuleSource("prefill_attention.cu", macros)
+
+    @property
+    def chunk_shared_bytes(self) -> int:
+        """Dynamic shared memory of `attend_chunk`: queries, a tile of keys and one of values."""
+        stride = -(-self.head_dim // 16) * 16 + 8
+        tile_keys = 32 if self.head_dim > 128 else 64
+        return 2 * stride * CHUNK_QUERIES + 2 * tile_keys * (2 * stride + 4)
 
     @property
     def _macros(self) -> tuple[tuple[str, str], ...]:

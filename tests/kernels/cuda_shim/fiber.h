@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include "runtime.h"
@@ -36,6 +37,11 @@ struct AsyncCopy {
     void* destination;
     const void* source;
     unsigned num_bytes, num_zeros, group;
+
+    void run() const {
+        memcpy(destination, source, num_bytes);
+        memset(static_cast<char*>(destination) + num_bytes, 0, num_zeros);
+    }
 };
 
 struct Fiber : ThreadContext {  // first: device code reads the current fiber as a ThreadContext

@@ -36,7 +36,8 @@ unsigned ballot(const char* where, unsigned mask, int predicate);
 // one operation.
 constexpr unsigned kMaxWords = 6;
 const uint32_t (*gather(const char* where, const uint32_t* words, unsigned count))[32];
-// Copies happen at the wait, so that a missing wait reads what was there before; zeros follow the bytes.
+// Copies happen at the wait, so that a missing wait reads what was there before; in greedy schedules at once, so that one
+// into what others still read shows. Zeros follow the bytes.
 void copy_async(void* destination, const void* source, unsigned num_bytes, unsigned num_zeros);
 void commit_copies();
 void wait_for_copies(unsigned num_groups_left);

@@ -404,7 +404,9 @@ const uint32_t (*gather(const char* where, const uint32_t* words, unsigned count
 }
 
 void copy_async(void* destination, const void* source, unsigned num_bytes, unsigned num_zeros) {
-    me().copies.push_back({destination, source, num_bytes, num_zeros, me().copy_group});
+    const AsyncCopy copy = {destination, source, num_bytes, num_zeros, me().copy_group};
+    if (block.schedule == kGreedy || block.schedule == kGreedyReverse) copy.run();
+    else me().copies.push_back(copy);
 }
 
 void commit_copies() { ++me().copy_group; }
@@ -413,9 +415,7 @@ void wait_for_copies(unsigned num_groups_left) {
     Fiber& self = me();
     size_t done = 0;
     for (; done < self.copies.size() && self.copies[done].group + num_groups_left < self.copy_group; ++done) {
-        const AsyncCopy& copy = self.copies[done];
-        memcpy(copy.destination, copy.source, copy.num_bytes);
-        memset(static_cast<char*>(copy.destination) + copy.num_bytes, 0, copy.num_zeros);
+        self.copies[done].run();
     }
     self.copies.erase(self.copies.begin(), self.copies.begin() + static_cast<long>(done));
 }
