@@ -2,34 +2,11 @@
 // one to arrive joins the splits. All queries that share a key/value head are columns of the same tensor operations:
 // scores are keys times queries, the result is values (transposed) times weights. Macros: HEAD_DIM (a multiple of 8),
 // INT8_KV 0 or 1.
-#include "eights.cuh"
+#include "splits.cuh"
 
 constexpr int kWarps = 4, kThreads = kWarps * kWarp, kTileKeys = 16, kMaxQueries = 8;
 constexpr int kKeyBlocks = (HEAD_DIM + 31) / 32;    // of 32 dimensions: 8 a lane
 constexpr int kValueBlocks = (HEAD_DIM + 63) / 64;  // of 64 dimensions: 8 a group of four lanes
-
-struct AttentionArgs {
-    const half* queries;   // [rows][num_heads * HEAD_DIM]
-    half* out;             // likewise
-    const float* sinks;    // [num_heads] or null
-    float* partial;        // [rows][num_heads][max_splits][HEAD_DIM + 2]: sums, maximum, weight
-    int* arrived;          // [rows][gridDim.x], 0; left so
-    const int* slots;      // [rows]
-    const int* positions;  // [rows]
-    KvCache cache;
-    int num_heads, window, split_keys, max_splits;  // window 0: the whole past
-    float scale, softcap;                           // softcap 0: none
-};
-
-// Where a row's queries look: keys [begin, end).
-struct Span {
-    int begin, end;
-};
-
-__device__ __forceinline__ Span whole_span(const AttentionArgs& args, int position) {
-    const int begin = args.window > 0 ? max(0, position + 1 - args.window) : 0;
-    return {begin, position + 1};
-}
 
 // Keys of one tile that this lane touches, and where they stand in the cache.
 struct TileRows {
@@ -207,11 +184,6 @@ __device__ __forceinline__ float2 block_total(const Shared& shared, int query) {
     return make_float2(maximum, weight);
 }
 
-// A sink is one more key without a value.
-__device__ __forceinline__ float divisor(const AttentionArgs& args, int head, float maximum, float weight) {
-    return args.sinks ? weight + __expf(args.sinks[head] - maximum) : weight;
-}
-
 __device__ void store_single(const AttentionArgs& args, const Shared& shared, int row, int first_head, int num_queries) {
     for (int i = threadIdx.x; i < num_queries * HEAD_DIM; i += kThreads) {
         const int query = i / HEAD_DIM, head = first_head + query;
@@ -221,39 +193,16 @@ __device__ void store_single(const AttentionArgs& args, const Shared& shared, in
     }
 }
 
-__device__ __forceinline__ float* partial_of(const AttentionArgs& args, int row, int head, int split) {
-    return args.partial + ((static_cast<size_t>(row) * args.num_heads + head) * args.max_splits + split) * (HEAD_DIM + 2);
-}
-
 __device__ void store_partial(const AttentionArgs& args, const Shared& shared, int row, int first_head, int num_queries,
                               int split) {
     for (int i = threadIdx.x; i < num_queries * HEAD_DIM; i += kThreads) {
-        partial_of(args, row, first_head + i / HEAD_DIM, split)[i % HEAD_DIM] = shared.sums[i / HEAD_DIM][i % HEAD_DIM];
+        partial_of<HEAD_DIM>(args, row, first_head + i / HEAD_DIM, split)[i % HEAD_DIM] = shared.sums[i / HEAD_DIM][i % HEAD_DIM];
     }
     if (threadIdx.x < num_queries) {
         const float2 total = block_total(shared, threadIdx.x);
-        float* partial = partial_of(args, row, first_head + threadIdx.x, split);
+        float* partial = partial_of<HEAD_DIM>(args, row, first_head + threadIdx.x, split);
         partial[HEAD_DIM] = total.x;
         partial[HEAD_DIM + 1] = total.y;
-    }
-}
-
-// Splits [first, last] in order, so that the result does not depend on who came last.
-__device__ void join_splits(const AttentionArgs& args, int row, int first_head, int num_queries, int first, int last) {
-    for (int i = threadIdx.x; i < num_queries * HEAD_DIM; i += kThreads) {
-        const int head = first_head + i / HEAD_DIM, dimension = i % HEAD_DIM;
-        float maximum = kNothing, weight = 0.0f, sum = 0.0f;
-        for (int split = first; split <= last; ++split) {
-            maximum = fmaxf(maximum, partial_of(args, row, head, split)[HEAD_DIM]);
-        }
-        for (int split = first; split <= last; ++split) {
-            const float* partial = partial_of(args, row, head, split);
-            const float scale = __expf(partial[HEAD_DIM] - maximum);
-            weight += partial[HEAD_DIM + 1] * scale;
-            sum += partial[dimension] * scale;
-        }
-        const float v = __fdividef(sum, divisor(args, head, maximum, weight));
-        args.out[(static_cast<size_t>(row) * args.num_heads + head) * HEAD_DIM + dimension] = __float2half_rn(v);
     }
 }
 
@@ -311,15 +260,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) attend(const Attention
         return;
     }
     store_partial(args, shared, row, first_head, num_queries, split);
-    __threadfence();
-    __syncthreads();
-    int* arrived = args.arrived + static_cast<size_t>(row) * gridDim.x + blockIdx.x;
-    if (threadIdx.x == 0) {
-        shared.is_last = atomicAdd(arrived, 1) == last_split - first_split;
-        if (shared.is_last) *arrived = 0;
-    }
-    __syncthreads();
-    if (!shared.is_last) return;
-    __threadfence();
-    join_splits(args, row, first_head, num_queries, first_split, last_split);
+    if (!is_last_to_arrive(args, row, last_split - first_split, shared.is_last)) return;
+    join_splits<HEAD_DIM, kThreads>(args, row, first_head, num_queries, first_split, last_split);
 }

@@ -15,6 +15,7 @@ from kernels.cuda import nvrtc
 from kernels.cuda.attention import AttentionVariant
 from kernels.cuda.build import ARCHITECTURES, PTX_TARGET, SOURCE_DIR, ModuleSource, compile_module
 from kernels.cuda.gemv import GemvVariant, Scheme, ValueType
+from kernels.cuda.latent import LatentVariant
 
 pytestmark = pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC has no wheel here")
 
@@ -36,6 +37,9 @@ SOURCES = {
     "sampling": ModuleSource("sampling.cu"),
     "norm": ModuleSource("norm.cu"),
     "router": ModuleSource("router.cu"),
+    "latent 512 + 64": LatentVariant(512, 64).rope_source,
+    "latent attention 512 + 64": LatentVariant(512, 64).attention_source,
+    "latent attention 512 + 64 int8": LatentVariant(512, 64, int8_kv=True).attention_source,
     "experts": ModuleSource("experts.cu"),
 }
 BUDGETS: dict[str, dict[str, int]] = json.loads((SOURCE_DIR / "budgets.json").read_text("utf-8"))
