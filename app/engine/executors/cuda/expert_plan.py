@@ -198,8 +198,7 @@ class ExpertPlanner:
         return max_visits(num_rows, self._moe.num_experts_per_tok, self._moe.num_experts)
 
     def _from_row(self, buffer: Buffer, row: int) -> Buffer:
-        offset = row * self._spec.hidden_size * _FLOAT_BYTES
-        return Buffer(buffer.address + offset, buffer.num_bytes - offset)
+        return buffer.skip(row * self._spec.hidden_size * _FLOAT_BYTES)
 
 
 def multiply_stack(stack: DeviceStack, num_rows: int, num_visits: int, **fields: Any) -> Launch:

@@ -9,7 +9,7 @@ import ctypes
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,10 @@ class Buffer:
     address: int
     num_bytes: int
     is_on_host: bool = False
+
+    def skip(self, num_bytes: int) -> Buffer:
+        """What lies behind the first bytes."""
+        return replace(self, address=self.address + num_bytes, num_bytes=self.num_bytes - num_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,5 +67,4 @@ def _upload_one(
 ) -> None:
     for field, array in packed.arrays.items():
         contiguous = np.ascontiguousarray(array)
-        address = buffers[field].address + place * contiguous.nbytes
-        launcher.upload(contiguous, Buffer(address, contiguous.nbytes))
+        launcher.upload(contiguous, buffers[field].skip(place * contiguous.nbytes))
