@@ -9,16 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from app.engine.executors.base import PREFILL_CHUNK_TOKENS
 from app.engine.executors.cuda.expert_plan import ExpertBuffers
 from app.engine.executors.cuda.launcher import Buffer, Launcher, fill
 from app.engine.executors.cuda.step_state import StepState
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeSpec
 from kernels.cuda.attention import KV_CACHE, MAX_QUERIES, PAGE_POSITIONS
+from kernels.cuda.gemm import LEAST_SUM_COLUMNS, padded_stride, padded_tokens
 from kernels.cuda.gemv import MAX_TOKENS
+from kernels.cuda.pack import padded_columns
 from kernels.cuda.sampling import HISTOGRAM_BINS, SELECTION, num_chunks
 
 _MIN_SPLIT_KEYS = 64
+_WIDEST_UNIT_BITS = 3  # whose columns are padded most
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,14 @@ class SamplingBuffers:
 
 
 class DeviceBuffers:
-    """Allocated once; their addresses are in the graphs."""
+    """Allocated once; their addresses are in the graphs.
+
+    Activations have room for a chunk, what belongs to logits and to splits for a step's rows.
+    """
 
     def __init__(self, launcher: Launcher, spec: ModelSpec, kv: KvLayout) -> None:
         self._launcher, self._spec, self.kv = launcher, spec, kv
-        rows, halfs, floats = MAX_TOKENS, 2, 4
+        rows, few_rows, halfs, floats = padded_tokens(PREFILL_CHUNK_TOKENS), MAX_TOKENS, 2, 4
         shared_size = spec.moe.shared_intermediate_size if spec.moe else 0
         widest = max(spec.intermediate_size, spec.hidden_size, shared_size)
         self.token_ids, self.slots, self.positions = (self._allocate(rows, 4) for _ in range(3))
@@ -70,17 +77,20 @@ class DeviceBuffers:
         self.mixed = self._allocate(rows * spec.q_size, halfs)
         self.inner = self._allocate(rows * widest, halfs)
         self.other = self._allocate(rows * widest, halfs)
-        self.logits = self._allocate(rows * spec.vocab_size, floats)
-        self.block_max = self._allocate(rows * -(-spec.vocab_size // 16), floats)
-        self.block_argmax = self._allocate(rows * -(-spec.vocab_size // 16), 4)
+        columns = padded_stride(max(widest, spec.q_size))
+        self.arranged = self._allocate(rows * columns, halfs)
+        self.sums = self._allocate(rows * _most_sums(columns), floats)
+        self.logits = self._allocate(few_rows * spec.vocab_size, floats)
+        self.block_max = self._allocate(few_rows * -(-spec.vocab_size // 16), floats)
+        self.block_argmax = self._allocate(few_rows * -(-spec.vocab_size // 16), 4)
         self.sampling = SamplingBuffers(launcher, spec.vocab_size)
         self.state = StepState(launcher, spec.vocab_size, kv.num_slots)
         self.experts = ExpertBuffers(launcher, spec.hidden_size, spec.moe) if spec.moe else None
         self.max_splits = -(-kv.max_model_len // _MIN_SPLIT_KEYS)
-        partial = rows * spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
+        partial = few_rows * spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
         self.partial = self._allocate(partial, floats)
         heads = spec.num_key_value_heads * math.ceil(spec.num_queries_per_kv / MAX_QUERIES)
-        self.arrived = self._allocate(rows * heads, 4)
+        self.arrived = self._allocate(few_rows * heads, 4)
         self.inv_freq = self._create_frequencies()
         pages = np.arange(kv.num_slots * kv.max_pages, dtype=np.int32)
         self._pages = launcher.upload_new(pages)
@@ -132,3 +142,8 @@ class DeviceBuffers:
             for rope in ropes
             if rope is not None
         }
+
+
+def _most_sums(num_columns: int) -> int:
+    """Of a row of activations, for the matrix that needs most of them."""
+    return padded_columns(num_columns, _WIDEST_UNIT_BITS) // LEAST_SUM_COLUMNS

@@ -18,7 +18,18 @@ from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, Sequenc
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
 from app.engine.executors.cuda.decoding import DecodePlanner, Decoder, DecodeShape
 from app.engine.executors.cuda.launcher import Launch, Launcher
-from app.engine.executors.cuda.plan import StepPlanner, StepShape
+from app.engine.executors.cuda.plan import (
+    StepPlanner,
+    StepShape,
+    create_chunk_planner,
+    create_step_planner,
+)
+from app.engine.executors.cuda.prefill import (
+    ChunkShape,
+    LogitsShape,
+    Prefiller,
+    PrefillPlanner,
+)
 from app.engine.executors.cuda.sampling_plan import SamplingPlanner
 from app.engine.executors.cuda.step_state import DecodeRow
 from app.engine.executors.cuda.weights import WeightsLoader
@@ -28,6 +39,7 @@ from kernels.cuda.experts import MAX_CHOSEN
 from kernels.cuda.gemv import MAX_TOKENS
 from kernels.cuda.sampling import MAX_ROWS
 
+Shape = StepShape | DecodeShape | ChunkShape | LogitsShape  # what a graph is captured for
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
 _NOT_YET = ("delta_net", "mla")
@@ -55,7 +67,7 @@ class CudaExecutor(Executor):
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots)
         self._launcher: Launcher | None = launcher
-        self._graphs: dict[StepShape | DecodeShape, Any] = {}
+        self._graphs: dict[Shape, Any] = {}
         try:
             check_runnable(spec)
             self._weights = WeightsLoader(launcher, checkpoint, spec).load()
@@ -67,16 +79,26 @@ class CudaExecutor(Executor):
         decoding = self._buffers.for_decoding()
         sampling = SamplingPlanner(spec.vocab_size, decoding, launcher.num_multiprocessors)
         self._planner = self._create_planner(self._buffers)
+        chunks = create_chunk_planner(spec, self._weights, self._buffers)
+        self._prefill_planner = PrefillPlanner(chunks, self._planner)
+        self._prefiller = Prefiller(launcher, self._buffers, spec.vocab_size, self._prefill_graph)
         self._decode_planner = DecodePlanner(self._create_planner(decoding), sampling)
         self._decoder = Decoder(
             launcher, self._buffers.state, max_model_len, self._decode_graph, self._bucket
         )
 
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
-        """All rows of all chunks, eight at a time; see `Executor.step`."""
+        """Long chunks one by one, the rows of all others eight at a time; see `Executor.step`."""
         self.check_chunks(chunks)
-        rows = [row for chunk in chunks for row in _rows_of(chunk)]
-        logits = [np.empty((0, self.spec.vocab_size), np.float32) for _ in chunks]
+        if self._launcher is None:
+            raise EngineError("The executor is closed.")
+        logits = [
+            self._prefiller.run(chunk)
+            if _is_long(chunk)
+            else np.empty((0, self.spec.vocab_size), np.float32)
+            for chunk in chunks
+        ]
+        rows = [row for chunk in chunks if not _is_long(chunk) for row in _rows_of(chunk)]
         for start in range(0, len(rows), MAX_TOKENS):
             batch = rows[start : start + MAX_TOKENS]
             found = self._run(batch)
@@ -118,8 +140,7 @@ class CudaExecutor(Executor):
 
     def _run(self, batch: Sequence[_Row]) -> npt.NDArray[np.float32]:
         """Logits [rows, vocab_size], or [0, vocab_size] where no row wants any."""
-        if self._launcher is None:
-            raise EngineError("The executor is closed.")
+        assert self._launcher is not None
         launcher, buffers = self._launcher, self._buffers
         for values, buffer in (
             ([row.token_id for row in batch], buffers.token_ids),
@@ -137,15 +158,20 @@ class CudaExecutor(Executor):
 
     def _create_planner(self, buffers: DeviceBuffers) -> StepPlanner:
         assert self._launcher is not None
-        return StepPlanner(self.spec, self._weights, buffers, self._launcher.num_multiprocessors)
+        return create_step_planner(
+            self.spec, self._weights, buffers, self._launcher.num_multiprocessors
+        )
 
     def _graph(self, shape: StepShape) -> Any:
         return self._captured(shape, lambda: self._planner.plan(shape))
 
+    def _prefill_graph(self, shape: ChunkShape | LogitsShape) -> Any:
+        return self._captured(shape, lambda: self._prefill_planner.plan(shape))
+
     def _decode_graph(self, shape: DecodeShape) -> Any:
         return self._captured(shape, lambda: self._decode_planner.plan(shape))
 
-    def _captured(self, shape: StepShape | DecodeShape, plan: Callable[[], list[Launch]]) -> Any:
+    def _captured(self, shape: Shape, plan: Callable[[], list[Launch]]) -> Any:
         assert self._launcher is not None
         if shape not in self._graphs:
             self._graphs[shape] = self._launcher.capture(plan())
@@ -177,6 +203,10 @@ def _iter_decode_rows(
         if sampler is not None and len(chunk.token_ids) == 1:
             token_id = int(chunk.token_ids[0])
             yield index, DecodeRow(chunk.slot, chunk.start, token_id, sampler)
+
+
+def _is_long(chunk: SequenceChunk) -> bool:
+    return len(chunk.token_ids) > MAX_TOKENS
 
 
 def _rows_of(chunk: SequenceChunk) -> list[_Row]:

@@ -13,6 +13,8 @@ from app.spec.model_spec import ModelSpec, QKNorm
 from kernels.cuda.attention import (
     ATTENTION_ARGS,
     ATTENTION_THREADS,
+    CHUNK_ATTENTION_ARGS,
+    CHUNK_QUERIES,
     ROPE_ARGS,
     ROPE_THREADS,
     AttentionVariant,
@@ -103,3 +105,19 @@ class SplitMixing(Mixing):
         grid = (blocks, -(-context // split_keys), num_rows)
         source = self._variant.attention_source
         return Launch(source, "attend", grid, (ATTENTION_THREADS,), argument)
+
+
+class ChunkMixing(Mixing):
+    """Of a chunk, whose rows are all of one sequence."""
+
+    def _attend(self, index: int, layer: DeviceLayer, num_rows: int, context: int) -> Launch:
+        fields = self._fields(index, layer)
+        argument = fill(CHUNK_ATTENTION_ARGS, **fields, num_rows=num_rows)
+        return Launch(
+            self._variant.chunk_source,
+            "attend_chunk",
+            (-(-num_rows // CHUNK_QUERIES), self._spec.num_attention_heads),
+            (ATTENTION_THREADS,),
+            argument,
+            self._variant.chunk_shared_bytes,
+        )

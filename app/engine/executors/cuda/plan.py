@@ -11,8 +11,8 @@ from app.engine.executors.cuda.expert_plan import ExpertPlanner, ExpertTarget
 from app.engine.executors.cuda.expert_weights import DeviceExperts
 from app.engine.executors.cuda.launcher import Buffer, Launch, fill
 from app.engine.executors.cuda.matrices import DeviceMatrix
-from app.engine.executors.cuda.mixing import SplitMixing
-from app.engine.executors.cuda.products import VectorProducts
+from app.engine.executors.cuda.mixing import ChunkMixing, Mixing, SplitMixing
+from app.engine.executors.cuda.products import MatrixProducts, Products, VectorProducts
 from app.engine.executors.cuda.weights import (
     DeviceLayer,
     DeviceMlp,
@@ -29,7 +29,7 @@ _ACTIVATIONS = {
     "gelu": Activation.GELU,
     "gelu_pytorch_tanh": Activation.GELU_TANH,
 }
-_HALF_BYTES = 2
+_HALF_BYTES, _FLOAT_BYTES = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,21 @@ class StepShape:
 
 
 class StepPlanner:
-    """Writes the launches of a step; every address and size in them is final."""
+    """Writes the launches of a step; every address and size in them is final.
+
+    Steps of few rows and of chunks differ in how matrices are multiplied and attention is mixed.
+    """
 
     def __init__(
         self,
         spec: ModelSpec,
         weights: DeviceWeights,
         buffers: DeviceBuffers,
-        num_multiprocessors: int,
+        products: Products,
+        mixing: Mixing,
     ) -> None:
         self._spec, self._weights, self._buffers = spec, weights, buffers
-        self._mixing = SplitMixing(spec, buffers, num_multiprocessors)
-        self._multiply = VectorProducts().multiply
+        self._multiply, self._mixing = products.multiply, mixing
         self._experts = None
         if spec.moe is not None and buffers.experts is not None:
             self._experts = ExpertPlanner(spec, spec.moe, buffers.experts)
@@ -65,7 +68,7 @@ class StepPlanner:
             launches += self._attend(index, layer, shape)
             launches += self._mlp(layer, shape.num_rows)
         if shape.with_logits:
-            launches += self._logits(shape.num_rows)
+            launches += self.plan_logits(shape.num_rows)
         return launches
 
     def _embed(self, num_rows: int) -> Launch:
@@ -77,7 +80,7 @@ class StepPlanner:
             floats=self._buffers.hidden,
             multiplier=self._spec.embedding_multiplier,
         )
-        source = ModuleSource("rows.cu", matrix.variant.source.macros)
+        source = ModuleSource("rows.cu", matrix.variant.layout_macros)
         return Launch(source, "read_rows", (num_rows,), (ROWS_THREADS,), argument)
 
     def _attend(self, index: int, layer: DeviceLayer, shape: StepShape) -> Iterator[Launch]:
@@ -186,12 +189,16 @@ class StepPlanner:
         )
         return Launch(ModuleSource("norm.cu"), "add_norm", (num_rows,), (NORM_THREADS,), argument)
 
-    def _logits(self, num_rows: int) -> Iterator[Launch]:
+    def plan_logits(self, num_rows: int, first_row: int = 0) -> list[Launch]:
+        """Of rows that a step has left in `hidden`."""
         buffers = self._buffers
-        return self._multiply(
+        source = self._normed(self._weights.norm)
+        offset = first_row * self._spec.hidden_size * _FLOAT_BYTES
+        source["x"] = Buffer(buffers.hidden.address + offset, buffers.hidden.num_bytes - offset)
+        launches = self._multiply(
             self._weights.lm_head,
             num_rows,
-            **self._normed(self._weights.norm),
+            **source,
             out=buffers.logits,
             epilogue=Epilogue.LOGITS,
             multiplier=self._spec.logits_multiplier,
@@ -199,6 +206,7 @@ class StepPlanner:
             block_max=buffers.block_max,
             block_argmax=buffers.block_argmax,
         )
+        return list(launches)
 
     def _normed(self, norm: DeviceNorm | None) -> dict[str, Any]:
         """The residual as input, normed or (where norms stand after the branch) as it is."""
@@ -212,3 +220,19 @@ class StepPlanner:
             "norm_bias": norm.bias or 0,
             "eps": self._spec.rms_norm_eps,
         }
+
+
+def create_step_planner(
+    spec: ModelSpec, weights: DeviceWeights, buffers: DeviceBuffers, num_multiprocessors: int
+) -> StepPlanner:
+    """Of steps of one to eight rows, of any sequences."""
+    mixing = SplitMixing(spec, buffers, num_multiprocessors)
+    return StepPlanner(spec, weights, buffers, VectorProducts(), mixing)
+
+
+def create_chunk_planner(
+    spec: ModelSpec, weights: DeviceWeights, buffers: DeviceBuffers
+) -> StepPlanner:
+    """Of chunks of one sequence, padded to `padded_tokens`."""
+    products = MatrixProducts(buffers.arranged, buffers.sums)
+    return StepPlanner(spec, weights, buffers, products, ChunkMixing(spec, buffers))
