@@ -22,6 +22,12 @@ from app.engine.executors.cpu import CpuExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.spec.weights import is_router
 from benchmarks.folder_encoders import ENCODERS
+from tests.compressed_tensors_factory import (
+    PackedLinear,
+    declaration,
+    prefixed,
+    random_packed,
+)
 from tests.converter.gptq_encoder import GptqCase, random_case
 from tests.family_models import create_executor, run
 from tests.moe_folders import (
@@ -34,7 +40,7 @@ from tests.moe_folders import (
     random_tensors,
     write_folder,
 )
-from tests.quantized_folders import Arrays, check_native
+from tests.quantized_folders import Arrays, check_native, edit_config, edit_tensors
 
 _CONFIGS = {config["model_type"]: config for config in (MIXTRAL, QWEN2_MOE, QWEN3_MOE)}
 _EXACT = [name for name in ENCODERS if not name.startswith(("bits", "FP8"))]
@@ -156,6 +162,65 @@ def test_act_order_of_an_experts_down_proj_goes_into_its_gate_and_up(tmp_path: P
                 assert origin.row_order == f"mlp.experts.{expert}.down_proj"
                 found = dequantize(checkpoint.linear(name))
                 np.testing.assert_array_equal(found, cases[name].weight[order])
+
+
+def packed_folder(
+    path: Path, config: dict[str, Any], ignore: list[str], *, symmetric: bool
+) -> tuple[Path, dict[str, PackedLinear]]:
+    """compressed-tensors W4A16 as llm-compressor packs experts: every linear by its own name."""
+    cases: dict[str, PackedLinear] = {}
+    tensors = random_tensors(config)
+    for seed, (canonical, stem) in enumerate(encoded_stems(config).items()):
+        shape = tensors.pop(f"{stem}.weight").shape
+        case = random_packed(shape, symmetric=symmetric, seed=seed)
+        cases[canonical] = case
+        tensors |= prefixed(stem, case.tensors())
+    declared = declaration(symmetric=symmetric, ignore=ignore)
+    return write_folder(path, {**config, "quantization_config": declared}, tensors), cases
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("config", [QWEN3_MOE, MIXTRAL], ids=["qwen3_moe", "mixtral"])
+def test_packed_experts_are_exact(config: dict[str, Any], symmetric: bool, tmp_path: Path) -> None:
+    block = "block_sparse_moe" if config is MIXTRAL else "mlp"
+    # A recipe's pattern, or what it matched, layer by layer.
+    ignore = ["lm_head", rf"re:.*{block}\.gate$"]
+    if symmetric:
+        ignore = ["lm_head", *(f"model.layers.{index}.{block}.gate" for index in range(2))]
+    folder, cases = packed_folder(tmp_path / "hf", config, ignore, symmetric=symmetric)
+    linears = linears_of(open_source(folder))
+    for canonical, case in cases.items():
+        np.testing.assert_array_equal(linears[canonical].load_dense(), case.weight, canonical)
+        check_native(linears[canonical])
+    assert convert(folder, tmp_path / "out").lossless
+    with Checkpoint.open(tmp_path / "out") as checkpoint:
+        for canonical, case in cases.items():
+            found = dequantize(checkpoint.linear(canonical))
+            np.testing.assert_array_equal(found, case.weight, canonical)
+
+
+@pytest.mark.parametrize("suffix", ["weight_packed", "weight_scale", "weight_shape"])
+def test_a_packed_expert_without_an_array_is_named(suffix: str, tmp_path: Path) -> None:
+    ignore = ["lm_head", r"re:.*mlp\.gate$"]
+    folder, _ = packed_folder(tmp_path / "hf", QWEN3_MOE, ignore, symmetric=True)
+    lost = f"model.layers.1.mlp.experts.3.up_proj.{suffix}"
+    edit_tensors(folder, lambda tensors: tensors.pop(lost))
+    with pytest.raises(InvalidSourceError, match=re.escape(lost)):
+        open_source(folder)
+
+
+def test_gptq_of_qwen3_moe_as_published(tmp_path: Path) -> None:
+    """GPTQModel leaves routers out by a rule of `dynamic`; here without act-order."""
+    folder, cases = gptq_folder(tmp_path / "hf", act_order=False)
+
+    def declare(config: dict[str, Any]) -> None:
+        rule = {r"-:.*\.mlp\.gate$": {}}
+        config["quantization_config"] |= {"desc_act": False, "dynamic": rule, "lm_head": False}
+
+    linears = linears_of(open_source(edit_config(folder, declare)))
+    for canonical, case in cases.items():
+        np.testing.assert_array_equal(linears[canonical].load_dense(), case.weight, canonical)
+    assert convert(folder, tmp_path / "out").lossless
 
 
 @pytest.mark.parametrize("grid", ["exact", "w8", "w4", "w3"])
