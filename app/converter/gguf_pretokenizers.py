@@ -2,8 +2,9 @@
 
 A GGUF names its split, it does not hold it. Each entry is the `normalizer` and `pre_tokenizer` of
 the `tokenizer.json` that the model's own repository publishes, in the words of Hugging Face's
-`tokenizers`; which kinds share one is the grouping of llama.cpp's `src/llama-vocab.cpp`. A kind
-that is not in the table is refused: a wrong split still gives text, only of a model that has become
+`tokenizers`; which kinds share one is the grouping of llama.cpp's `src/llama-vocab.cpp`. Kinds that
+are known from there alone (exaone4, gigachat, a.x-4.0, mellum, trillion, granite-docling, minerva-7b,
+midm-2.0, megrez, kormo, kanana2) split as it does and, like it, compose no characters. A kind that is not in the table is refused: a wrong split still gives text, only of a model that has become
 a little more stupid.
 """
 
@@ -127,15 +128,23 @@ _QWEN = _by_regex(_QWEN2, normalizer=_NFC)
 PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     "gpt-2": _GPT2,
     "phi-2": _GPT2,
+    "exaone4": _GPT2,
+    "gigachat": _GPT2,
+    "a.x-4.0": _GPT2,
+    "mellum": _GPT2,
+    "trillion": _GPT2,
+    "granite-docling": _GPT2,
     "olmo": PreTokenizer(_GPT2.steps, normalizer=_NFC),
     "smollm": _SINGLE_DIGITS,
     "starcoder": _SINGLE_DIGITS,
     "refact": _SINGLE_DIGITS,
+    "minerva-7b": _SINGLE_DIGITS,
     "command-r": PreTokenizer(_SINGLE_DIGITS.steps, normalizer=_NFC),
     "llama3": _LLAMA3,
     "llama-v3": _LLAMA3,
     "llama-bpe": _LLAMA3,
     "falcon3": _LLAMA3,
+    "midm-2.0": _LLAMA3,
     "dbrx": _by_regex(_CL100K),
     "smaug-bpe": _by_regex(_CL100K),
     "chatglm-bpe": _by_regex(_CL100K),
@@ -143,9 +152,12 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     "seed-coder": _by_regex(_SEED),
     "qwen2": _QWEN,
     "deepseek-r1-qwen": _QWEN,
+    "megrez": _by_regex(_QWEN2),
+    "kormo": _by_regex(_QWEN2),
     "qwen35": _by_regex(_QWEN35, normalizer=_NFC),
     "tekken": _by_regex(_TEKKEN, ignore_merges=True, adds_bos=True),
     "gpt-4o": _by_regex(_O200K),
+    "kanana2": _by_regex(_O200K),
     "kimi-k2": _by_regex(_KIMI, ignore_merges=True),
     "deepseek-llm": _by_regex(*_DEEPSEEK_LLM, single_digits=True),
     "deepseek-coder": _by_regex(*_DEEPSEEK_CODER, single_digits=True),
