@@ -1,55 +1,47 @@
-"""From kernels/cuda/*.cu to modules for a card: compiled once, kept on disk by content.
+"""From kernels/cuda/*.cu to modules for a card.
 
-In a source checkout a module is compiled when it is first needed; a bundle ships them all compiled.
+A bundle ships them compiled: `python -m kernels.cuda.build` writes `kernels/cuda/built`
+(`kernels.cuda.bundle`). In a source checkout a module is compiled when it is first needed, and kept
+on disk by target and content.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import runpy
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.cuda import nvrtc
+from kernels.cuda.built import find_built
+from kernels.cuda.source import SOURCE_DIR, ModuleSource, read_headers, read_source
 
-SOURCE_DIR = Path(__file__).parent
+__all__ = ["SOURCE_DIR", "ModuleSource", "compile_module", "load_image", "read_headers"]
+
 # What the program is built for: A100, RTX 30, RTX 40, H100 and H200, RTX 50; PTX for later ones.
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_120")
 PTX_TARGET = "compute_80"
-# CuPy's own options, so that every way of compiling gives the same code.
-OPTIONS = ("--std=c++17", "-ftz=true", "--device-as-default-execution-space")
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleSource:
-    """One `.cu` file with the macros that make it a certain variant."""
-
-    file: str
-    macros: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Compiler options of the variant."""
-        return (*OPTIONS, *(f"-D{name}={value}" for name, value in self.macros))
-
-
-def read_headers() -> dict[str, str]:
-    """All `.cuh` files by name."""
-    return {path.name: path.read_text("utf-8") for path in sorted(SOURCE_DIR.glob("*.cuh"))}
 
 
 def compile_module(source: ModuleSource, target: str, extra: Sequence[str] = ()) -> nvrtc.Compiled:
-    """Compiles without looking at the cache; raises nvrtc.CompileError."""
-    text = (SOURCE_DIR / source.file).read_text("utf-8")
+    """Compiles without looking anywhere; raises nvrtc.CompileError."""
     return nvrtc.compile_source(
-        source.file, text, read_headers(), target, (*source.options, *extra)
+        source.file, read_source(source), read_headers(), target, (*source.options, *extra)
     )
 
 
 def load_image(source: ModuleSource, target: str, cache_dir: Path) -> bytes:
-    """The module's cubin or PTX, from `cache_dir` where the same source was compiled before."""
+    """The module's cubin or PTX: as built, else as compiled before, else compiled now.
+
+    Raises nvrtc.CompileError where it must be compiled and cannot be.
+    """
+    built = find_built(source, target)
+    return built if built is not None else _load_compiled(source, target, cache_dir)
+
+
+def _load_compiled(source: ModuleSource, target: str, cache_dir: Path) -> bytes:
     path = cache_dir / target / f"{Path(source.file).stem}-{_digest(source)}.bin"
     if path.exists():
         return path.read_bytes()
@@ -61,7 +53,7 @@ def load_image(source: ModuleSource, target: str, cache_dir: Path) -> bytes:
 
 def _digest(source: ModuleSource) -> str:
     digest = hashlib.sha256(repr((nvrtc.version(), source.options)).encode())
-    for text in ((SOURCE_DIR / source.file).read_text("utf-8"), *read_headers().values()):
+    for text in (read_source(source), *read_headers().values()):
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:16]
 
@@ -72,3 +64,8 @@ def _write_atomically(path: Path, data: bytes) -> None:
     with os.fdopen(handle, "wb") as file:
         file.write(data)
     Path(name).replace(path)
+
+
+if __name__ == "__main__":
+    # By name: the other module imports this one.
+    runpy.run_module("kernels.cuda.bundle", run_name="__main__")
