@@ -2,10 +2,11 @@
 
 A GGUF names its split, it does not hold it. Each entry is the `normalizer` and `pre_tokenizer` of
 the `tokenizer.json` that the model's own repository publishes, in the words of Hugging Face's
-`tokenizers`; which kinds share one is the grouping of llama.cpp's `src/llama-vocab.cpp`. Kinds that
-are known from there alone (exaone4, gigachat, a.x-4.0, mellum, trillion, granite-docling, minerva-7b,
-midm-2.0, megrez, kormo, kanana2) split as it does and, like it, compose no characters. A kind that is not in the table is refused: a wrong split still gives text, only of a model that has become
-a little more stupid.
+`tokenizers`; which kinds share one is the grouping of llama.cpp's `src/llama-vocab.cpp`. Kinds
+known from there alone (exaone4, gigachat, a.x-4.0, mellum, trillion, granite-docling, minerva-7b,
+midm-2.0, megrez, kormo, kanana2) split as it does and, like it, compose no characters. A kind that
+is not in the table is refused: a wrong split still gives text, only of a model that has become a
+little more stupid.
 """
 
 from __future__ import annotations
