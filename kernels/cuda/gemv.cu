@@ -25,7 +25,8 @@ struct Batch {
     __device__ __forceinline__ explicit Batch(const GemvArgs& args)
         : matrix(args.visit_matrices[blockIdx.y]), num_pairs(0) {
         if (matrix >= 0 && args.matrix_places) matrix = args.matrix_places[matrix];
-        while (matrix >= 0 && num_pairs < TOKENS && output_row(args, num_pairs) >= 0) ++num_pairs;
+        const int most = matrix < 0 ? 0 : min(TOKENS, args.num_tokens);
+        while (num_pairs < most && output_row(args, num_pairs) >= 0) ++num_pairs;
     }
     // At one token a visit that is one at all has one pair.
     __device__ __forceinline__ int count(const GemvArgs&) const { return TOKENS == 1 ? 1 : num_pairs; }

@@ -40,7 +40,8 @@ struct GemvArgs {
     // EXPERTS: matrices of one shape, one after the other with rows padded to tiles, biases and perms likewise; which
     // of them a block (blockIdx.y: a visit) reads, and for whom.
     const int* visit_matrices;  // [gridDim.y]: -1 for no visit
-    const int* visit_pairs;     // [gridDim.y][8]: rows of out, -1 behind the last; pair / pairs_per_row are rows of x
+    const int* visit_pairs;     // [gridDim.y][8]: rows of out, at most num_tokens, -1 behind the last of fewer; row
+                                // pair / pairs_per_row of x is multiplied
     const int* matrix_places;   // [matrices]: where in this stack, -1 for in another one; null: as they are
     int pairs_per_row;
 };

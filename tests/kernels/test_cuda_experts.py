@@ -243,7 +243,7 @@ PLACES = np.array([2, -1, -1, 1, -1, -1, -1, -1, -1, -1], np.int32)
 
 def run_stack(stack: Matrix, x: npt.NDArray[Any], out: npt.NDArray[Any], **fields: Any) -> Launcher:
     options = {name: fields.pop(name) for name in ("schedule",) if name in fields}
-    launcher = Launcher(stack, 0, **fields)
+    launcher = Launcher(stack, 5, **fields)
     launcher.arrays |= {
         "x": x,
         "out": out,
@@ -280,7 +280,7 @@ def test_a_visit_of_one_reads_its_row_alone() -> None:
     x, out = activations(10, 200), np.zeros((10, 40), np.float16)
     single = PAIRS.copy()
     single[:, 1:] = -1
-    launcher = Launcher(stack, 0, pairs_per_row=1)
+    launcher = Launcher(stack, 1, pairs_per_row=1)
     launcher.arrays |= {"x": x, "out": out, "visit_matrices": VISITS, "visit_pairs": single}
     launcher.arrays["matrix_places"] = PLACES
     launcher.run(module_of(stack.variant), grid_rows=4)

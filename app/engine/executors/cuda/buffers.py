@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS
 from app.engine.executors.cuda.expert_plan import ExpertBuffers
+from app.engine.executors.cuda.latent_plan import LatentBuffers
 from app.engine.executors.cuda.launcher import Buffer, Launcher, fill
 from app.engine.executors.cuda.step_state import StepState
 from app.spec.model_spec import ModelSpec
@@ -26,6 +27,29 @@ _WIDEST_UNIT_BITS = 3  # whose columns are padded most
 
 
 @dataclass(frozen=True, slots=True)
+class CachedPosition:
+    """What a layer keeps of a position: for each head a key and a value, or one latent vector.
+
+    Latent attention's row is its vector and the rotary columns that all heads share.
+    """
+
+    num_heads: int
+    num_columns: int
+
+    def num_bytes(self, is_int8: bool) -> int:
+        """With int8, one half scale for each of two parts of a head's columns."""
+        per_head = self.num_columns + 4 if is_int8 else 2 * self.num_columns
+        return self.num_heads * per_head
+
+
+def cached_position(spec: ModelSpec) -> CachedPosition:
+    """Of each layer of a spec."""
+    if spec.mla is not None:
+        return CachedPosition(1, spec.mla.kv_lora_rank + spec.mla.qk_rope_head_dim)
+    return CachedPosition(spec.num_key_value_heads, 2 * spec.head_dim)
+
+
+@dataclass(frozen=True, slots=True)
 class KvLayout:
     """Pages of the cache: every slot owns as many as its context needs, one after the other."""
 
@@ -38,13 +62,10 @@ class KvLayout:
         """Pages of a slot."""
         return -(-self.max_model_len // PAGE_POSITIONS)
 
-    def rows(self, spec: ModelSpec) -> int:
-        """Rows of HEAD_DIM elements in a layer's keys, and in its values."""
-        return self.num_slots * self.max_pages * spec.num_key_value_heads * PAGE_POSITIONS
-
-    def element_bytes(self) -> int:
-        """Of a number in the cache."""
-        return 1 if self.is_int8 else 2
+    @property
+    def num_positions(self) -> int:
+        """Of all pages."""
+        return self.num_slots * self.max_pages * PAGE_POSITIONS
 
 
 class SamplingBuffers:
@@ -72,12 +93,17 @@ class DeviceBuffers:
         self.token_ids, self.slots, self.positions = (self._allocate(rows, 4) for _ in range(3))
         self.hidden = self._allocate(rows * spec.hidden_size, floats)
         self.branch = self._allocate(rows * spec.hidden_size, floats)
-        self.qkv = self._allocate(rows * (spec.q_size + 2 * spec.kv_size), halfs)
-        self.queries = self._allocate(rows * spec.q_size, halfs)
-        self.mixed = self._allocate(rows * spec.q_size, halfs)
+        mixed_size = spec.num_attention_heads * spec.value_head_dim
+        self.mixed = self._allocate(rows * mixed_size, halfs)
+        # Latent attention has buffers of its own instead.
+        heads_rows, few_heads_rows = (0, 0) if spec.mla else (rows, few_rows)
+        self.latent = LatentBuffers(launcher, spec, spec.mla, rows) if spec.mla else None
+        self.qkv = self._allocate(heads_rows * (spec.q_size + 2 * spec.kv_size), halfs)
+        self.queries = self._allocate(heads_rows * spec.q_size, halfs)
         self.inner = self._allocate(rows * widest, halfs)
         self.other = self._allocate(rows * widest, halfs)
-        columns = padded_stride(max(widest, spec.q_size))
+        low_rank = (spec.mla.q_lora_rank or 0) if spec.mla else 0
+        columns = padded_stride(max(widest, mixed_size, low_rank))
         self.arranged = self._allocate(rows * columns, halfs)
         self.sums = self._allocate(rows * _most_sums(columns), floats)
         self.logits = self._allocate(few_rows * spec.vocab_size, floats)
@@ -87,8 +113,8 @@ class DeviceBuffers:
         self.state = StepState(launcher, spec.vocab_size, kv.num_slots)
         self.experts = ExpertBuffers(launcher, spec.hidden_size, spec.moe) if spec.moe else None
         self.max_splits = -(-kv.max_model_len // _MIN_SPLIT_KEYS)
-        partial = few_rows * spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
-        self.partial = self._allocate(partial, floats)
+        partial = spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
+        self.partial = self._allocate(few_heads_rows * partial, floats)
         heads = spec.num_key_value_heads * math.ceil(spec.num_queries_per_kv / MAX_QUERIES)
         self.arrived = self._allocate(few_rows * heads, 4)
         self.inv_freq = self._create_frequencies()
@@ -106,9 +132,8 @@ class DeviceBuffers:
     @property
     def kv_bytes(self) -> int:
         """Bytes of the cache."""
-        spec, kv = self._spec, self.kv
-        per_row = spec.head_dim * kv.element_bytes() + (2 if kv.is_int8 else 0)
-        return 2 * spec.num_hidden_layers * kv.rows(spec) * per_row
+        per_layer = cached_position(self._spec).num_bytes(self.kv.is_int8)
+        return self._spec.num_hidden_layers * self.kv.num_positions * per_layer
 
     def cache(self, layer: int) -> npt.NDArray[np.void]:
         """KvCache of a layer."""
@@ -118,20 +143,21 @@ class DeviceBuffers:
         return self._launcher.allocate(count * element_bytes)
 
     def _create_cache(self) -> npt.NDArray[np.void]:
-        spec, rows = self._spec, self.kv.rows(self._spec)
-        size = rows * spec.head_dim * self.kv.element_bytes()
-        scales = rows * 2 if self.kv.is_int8 else 0
-        keys, values = (self._launcher.allocate(size) for _ in range(2))
-        key_scales, value_scales = (self._launcher.allocate(scales) for _ in range(2))
+        """Of latent attention keys alone, which hold both parts."""
+        position, kv = cached_position(self._spec), self.kv
+        rows, is_latent = kv.num_positions * position.num_heads, self._spec.mla is not None
+        size = rows * position.num_columns * (1 if kv.is_int8 else 2)
+        keys = self._launcher.allocate(size if is_latent else size // 2)
+        scales = [self._launcher.allocate(2 * rows) for _ in range(2)] if kv.is_int8 else [0, 0]
         return fill(
             KV_CACHE,
             keys=keys,
-            values=values,
-            key_scales=key_scales if scales else 0,
-            value_scales=value_scales if scales else 0,
+            values=0 if is_latent else self._launcher.allocate(size // 2),
+            key_scales=scales[0],
+            value_scales=scales[1],
             pages=self._pages,
-            max_pages=self.kv.max_pages,
-            num_kv_heads=spec.num_key_value_heads,
+            max_pages=kv.max_pages,
+            num_kv_heads=position.num_heads,
         )
 
     def _create_frequencies(self) -> dict[RopeSpec, Buffer]:

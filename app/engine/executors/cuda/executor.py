@@ -34,15 +34,17 @@ from app.engine.executors.cuda.sampling_plan import SamplingPlanner
 from app.engine.executors.cuda.step_state import DecodeRow
 from app.engine.executors.cuda.weights import WeightsLoader
 from app.engine.sampling import Sampler
+from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec
 from kernels.cuda.experts import MAX_CHOSEN
 from kernels.cuda.gemv import MAX_TOKENS
+from kernels.cuda.latent import COLUMN_STEP, INT8_COLUMN_STEP
 from kernels.cuda.sampling import MAX_ROWS
 
 Shape = StepShape | DecodeShape | ChunkShape | LogitsShape  # what a graph is captured for
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
-_NOT_YET = ("delta_net", "mla")
+_NOT_YET = ("delta_net",)
 
 
 class CudaExecutor(Executor):
@@ -233,8 +235,23 @@ def check_runnable(spec: ModelSpec) -> None:
         raise UnsupportedError(
             f"The cuda executor chooses up to {MAX_CHOSEN} experts, from as many groups."
         )
-    if spec.head_dim % 8 or spec.head_dim > _MAX_HEAD_DIM:
+    if spec.mla is not None:
+        _check_latent(spec, spec.mla)
+    elif spec.head_dim % 8 or spec.head_dim > _MAX_HEAD_DIM:
         raise UnsupportedError(
             f"The cuda executor runs head_dim up to {_MAX_HEAD_DIM} in steps of 8, "
             f"not {spec.head_dim}."
+        )
+
+
+def _check_latent(spec: ModelSpec, mla: MlaSpec) -> None:
+    if mla.kv_lora_rank % INT8_COLUMN_STEP or mla.qk_rope_head_dim % COLUMN_STEP:
+        raise UnsupportedError(
+            f"The cuda executor runs latent vectors in steps of {INT8_COLUMN_STEP} columns with "
+            f"rotary ones in steps of {COLUMN_STEP}, not {mla.kv_lora_rank} with "
+            f"{mla.qk_rope_head_dim}."
+        )
+    if spec.query_scaling is not None or spec.attention_sinks:
+        raise UnsupportedError(
+            "The cuda executor runs latent attention without query_scaling and attention_sinks."
         )

@@ -9,6 +9,8 @@ from typing import Any
 from app.engine.executors.cuda.buffers import DeviceBuffers
 from app.engine.executors.cuda.expert_plan import ExpertPlanner, ExpertTarget
 from app.engine.executors.cuda.expert_weights import DeviceExperts
+from app.engine.executors.cuda.latent_plan import LatentPlanner, LatentRows
+from app.engine.executors.cuda.latent_weights import DeviceLatent
 from app.engine.executors.cuda.launcher import Buffer, Launch, fill
 from app.engine.executors.cuda.matrices import DeviceMatrix
 from app.engine.executors.cuda.mixing import ChunkMixing, Mixing, SplitMixing
@@ -60,6 +62,16 @@ class StepPlanner:
         self._experts = None
         if spec.moe is not None and buffers.experts is not None:
             self._experts = ExpertPlanner(spec, spec.moe, buffers.experts)
+        self._latent = None
+        if spec.mla is not None and buffers.latent is not None:
+            self._latent = LatentPlanner(
+                spec,
+                spec.mla,
+                buffers.latent,
+                buffers.inv_freq,
+                products.multiply,
+                buffers.kv.is_int8,
+            )
 
     def plan(self, shape: StepShape) -> list[Launch]:
         """Embedding, all layers and, if wanted, logits of every row."""
@@ -84,28 +96,44 @@ class StepPlanner:
         return Launch(source, "read_rows", (num_rows,), (ROWS_THREADS,), argument)
 
     def _attend(self, index: int, layer: DeviceLayer, shape: StepShape) -> Iterator[Launch]:
-        buffers, offset = self._buffers, 0
-        width = self._spec.q_size + 2 * self._spec.kv_size
-        norm = layer.norms.get("input_layernorm")
-        for matrix in layer.projections:
-            out = Buffer(buffers.qkv.address + offset * _HALF_BYTES, 0)
-            yield from self._multiply(
-                matrix, shape.num_rows, **self._normed(norm), out=out, out_stride=width
-            )
-            offset += matrix.shape[0]
-        yield from self._mixing.mix(index, layer, shape.num_rows, shape.context)
+        buffers, num_rows = self._buffers, shape.num_rows
+        source = self._normed(layer.norms.get("input_layernorm"))
+        if layer.latent is not None:
+            yield from self._attend_latent(index, layer.latent, source, shape)
+        else:
+            yield from self._project(layer, source, num_rows)
+            yield from self._mixing.mix(index, layer, num_rows, shape.context)
         if layer.output_gate is not None:
             yield from self._multiply(
                 layer.output_gate,
-                shape.num_rows,
-                **self._normed(norm),
+                num_rows,
+                **source,
                 out=buffers.mixed,
                 other=buffers.mixed,
                 epilogue=Epilogue.GATE_WITH,
                 activation=Activation.SIGMOID,
             )
         post = layer.norms.get("post_self_attn_layernorm")
-        yield from self._add(layer.o_proj, buffers.mixed, post, shape.num_rows)
+        yield from self._add(layer.o_proj, buffers.mixed, post, num_rows)
+
+    def _project(
+        self, layer: DeviceLayer, source: dict[str, Any], num_rows: int
+    ) -> Iterator[Launch]:
+        """Into `qkv`."""
+        offset, width = 0, self._spec.q_size + 2 * self._spec.kv_size
+        for matrix in layer.projections:
+            out = self._buffers.qkv.skip(offset * _HALF_BYTES)
+            yield from self._multiply(matrix, num_rows, **source, out=out, out_stride=width)
+            offset += matrix.shape[0]
+
+    def _attend_latent(
+        self, index: int, latent: DeviceLatent, source: dict[str, Any], shape: StepShape
+    ) -> Iterator[Launch]:
+        buffers = self._buffers
+        assert self._latent is not None
+        context = shape.context or buffers.kv.max_model_len
+        rows = LatentRows(buffers.slots, buffers.positions, buffers.mixed, shape.num_rows, context)
+        yield from self._latent.run(index, latent, source, buffers.cache(index), rows)
 
     def _mlp(self, layer: DeviceLayer, num_rows: int) -> Iterator[Launch]:
         post = layer.norms.get("post_mlp_layernorm")

@@ -8,8 +8,10 @@ import numpy as np
 
 from app.checkpoint.reader import Checkpoint
 from app.engine.executors.cuda.expert_weights import DeviceExperts, ExpertsLoader
+from app.engine.executors.cuda.latent_weights import DeviceLatent, LatentLoader
 from app.engine.executors.cuda.launcher import Buffer, Launcher
 from app.engine.executors.cuda.matrices import DeviceMatrix, interleave, stack, upload_matrix
+from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import MlpType, ModelSpec, QKNorm
 from app.spec.weights import is_on_card, norm_names
 
@@ -34,10 +36,11 @@ class DeviceMlp:
 class DeviceLayer:
     """`projections` are q, k and v: one matrix where they are stored alike, else three.
 
-    Beside `experts`, `mlp` is the shared expert, if there is one.
+    With `latent` there are none. Beside `experts`, `mlp` is the shared expert, if there is one.
     """
 
     projections: list[DeviceMatrix]
+    latent: DeviceLatent | None
     output_gate: DeviceMatrix | None
     o_proj: DeviceMatrix
     mlp: DeviceMlp | None
@@ -51,6 +54,8 @@ class DeviceLayer:
     def num_bytes(self) -> int:
         """Bytes of all matrices; vectors are small."""
         matrices = [*self.projections, self.o_proj]
+        if self.latent is not None:
+            matrices += self.latent.iter_matrices()
         if self.output_gate is not None:
             matrices.append(self.output_gate)
         if self.mlp is not None:
@@ -96,7 +101,8 @@ class WeightsLoader:
         attention = f"{prefix}.self_attn"
         has_qk_norm, has_gate = spec.qk_norm is not QKNorm.NONE, spec.attention_output_gate
         return DeviceLayer(
-            projections=self._projections(attention),
+            projections=self._projections(attention) if spec.mla is None else [],
+            latent=self._latent(attention, spec.mla) if spec.mla is not None else None,
             output_gate=self._matrix(f"{attention}.output_gate") if has_gate else None,
             o_proj=self._matrix(f"{attention}.o_proj"),
             mlp=self._layer_mlp(index),
@@ -113,6 +119,10 @@ class WeightsLoader:
         if fused is None:
             return [self._matrix(name) for name in names]
         return [upload_matrix(self._launcher, fused, f"{prefix}.qkv_proj")]
+
+    def _latent(self, prefix: str, mla: MlaSpec) -> DeviceLatent:
+        num_heads = self._spec.num_attention_heads
+        return LatentLoader(self._launcher, self._checkpoint, mla, num_heads, prefix).load()
 
     def _layer_mlp(self, index: int) -> DeviceMlp | None:
         """The dense MLP, or the shared expert, if there is one."""
