@@ -40,7 +40,7 @@ LAYOUTS = (
 )
 HEAD_DIMS = (64, 80, 96, 128, 256)
 LATENT_DIMS = ((512, 64),)  # DeepSeek, Kimi, GLM
-_WITHOUT_MACROS = ("arrange.cu", "experts.cu", "norm.cu", "router.cu", "sampling.cu")
+_WITHOUT_MACROS = ("arrange.cu", "copy.cu", "experts.cu", "norm.cu", "router.cu", "sampling.cu")
 
 
 def iter_sources() -> Iterator[ModuleSource]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -45,7 +46,7 @@ class HostLauncher(Launcher):
         self.schedule = Schedule.IN_ORDER
         self.reverse_blocks = False
         self.num_captures = 0
-        self.num_launches = 0
+        self.num_launches = self.num_replays = self.num_copies = 0
 
     def memory(self) -> DeviceMemory:
         return DeviceMemory(self._total_bytes - self.allocated_bytes, self._total_bytes)
@@ -69,10 +70,12 @@ class HostLauncher(Launcher):
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
         assert array.flags.c_contiguous
         assert array.nbytes <= buffer.num_bytes
+        self.num_copies += 1
         ctypes.memmove(buffer.address, array.ctypes.data, array.nbytes)
 
     def download(self, buffer: Buffer, array: npt.NDArray[Any]) -> None:
         assert array.nbytes <= buffer.num_bytes
+        self.num_copies += 1
         ctypes.memmove(array.ctypes.data, buffer.address, array.nbytes)
 
     def capture(self, launches: Sequence[Launch]) -> list[Launch]:
@@ -82,6 +85,7 @@ class HostLauncher(Launcher):
         return list(launches)
 
     def replay(self, graph: list[Launch]) -> None:
+        self.num_replays += 1
         for launch in graph:
             self.num_launches += 1
             self.module(launch.source).launch_argument(
@@ -97,6 +101,15 @@ class HostLauncher(Launcher):
     def module(self, source: ModuleSource) -> HostModule:
         """What a source runs as; tests of faults run another."""
         return host_module(source)
+
+    def run(self, launches: Sequence[Launch]) -> None:
+        self.replay(self.capture(launches))
+
+    def time_replays_s(self, graph: list[Launch], count: int) -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            self.replay(graph)
+        return time.perf_counter() - start
 
     def is_idle(self) -> bool:
         return True

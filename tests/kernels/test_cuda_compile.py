@@ -35,6 +35,7 @@ SOURCES = {
     "rope 128": AttentionVariant(128).rope_source,
     "rows w4": ModuleSource("rows.cu", W4.source.macros),
     "sampling": ModuleSource("sampling.cu"),
+    "copy": ModuleSource("copy.cu"),
     "norm": ModuleSource("norm.cu"),
     "router": ModuleSource("router.cu"),
     "latent 512 + 64": LatentVariant(512, 64).rope_source,

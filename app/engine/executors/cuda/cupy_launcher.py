@@ -92,21 +92,36 @@ class CupyLauncher(Launcher):
         with self._translated("The card failed"):
             self._stream.synchronize()
 
+    def run(self, launches: Sequence[Launch]) -> None:
+        """See `Launcher`."""
+        functions = [self._function(launch) for launch in launches]
+        with self._translated("The card refuses a kernel"):
+            self._launch_all(launches, functions)
+
     def capture(self, launches: Sequence[Launch]) -> Any:
         """A graph; see `Launcher`."""
         functions = [self._function(launch) for launch in launches]
         with self._translated("The card cannot record its work"):
             self._stream.begin_capture()
-            for launch, function in zip(launches, functions, strict=True):
-                function(
-                    launch.grid, launch.block, (launch.argument,), launch.shared_bytes, self._stream
-                )
+            self._launch_all(launches, functions)
             return self._stream.end_capture()
 
     def replay(self, graph: Any) -> None:
         """One launch of the whole graph; see `Launcher`."""
         with self._translated("The card failed"):
             graph.launch(self._stream)
+
+    def time_replays_s(self, graph: Any, count: int) -> float:
+        """Between two events on the stream; see `Launcher`."""
+        events = self._cupy.cuda
+        with self._translated("The card failed"):
+            start, end = events.Event(), events.Event()
+            start.record(self._stream)
+            for _ in range(count):
+                graph.launch(self._stream)
+            end.record(self._stream)
+            end.synchronize()
+            return float(events.get_elapsed_time(start, end)) / 1e3
 
     def is_idle(self) -> bool:
         """Asks the stream; see `Launcher`."""
@@ -123,6 +138,12 @@ class CupyLauncher(Launcher):
                 self._arena.close()
                 while self._host_pieces:
                     self._runtime.freeHost(self._host_pieces.pop())
+
+    def _launch_all(self, launches: Sequence[Launch], functions: Sequence[Any]) -> None:
+        for launch, function in zip(launches, functions, strict=True):
+            function(
+                launch.grid, launch.block, (launch.argument,), launch.shared_bytes, self._stream
+            )
 
     def _copy(self, target: int, source: int, num_bytes: int, kind: int) -> None:
         with self._translated("The card cannot copy"):

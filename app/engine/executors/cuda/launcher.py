@@ -94,6 +94,14 @@ class Launcher(ABC):
         """Runs a captured graph."""
 
     @abstractmethod
+    def run(self, launches: Sequence[Launch]) -> None:
+        """Runs launches one by one: what a graph of them does, slower."""
+
+    @abstractmethod
+    def time_replays_s(self, graph: Any, count: int) -> float:
+        """Seconds that so many replays take, by the device's own clock where it has one."""
+
+    @abstractmethod
     def is_idle(self) -> bool:
         """Whether all that was asked is done; EngineError when it failed."""
 

@@ -74,6 +74,14 @@ class MeasuringLauncher(Launcher):
         """There is no device."""
         raise NotImplementedError("nothing can be run")
 
+    def run(self, launches: Sequence[Launch]) -> NoReturn:
+        """There is no device."""
+        raise NotImplementedError("nothing can be run")
+
+    def time_replays_s(self, graph: Any, count: int) -> NoReturn:
+        """There is no device."""
+        raise NotImplementedError("nothing can be run")
+
     def is_idle(self) -> bool:
         """Nothing runs."""
         return True
