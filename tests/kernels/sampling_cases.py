@@ -1,4 +1,4 @@
-"""Logits and parameters on which every sampler must draw the token that Python's definition draws."""
+"""Logits and parameters on which every sampler must draw the token that Python draws."""
 
 from __future__ import annotations
 

@@ -54,7 +54,6 @@ class SamplingDevice:
         launches = self._begin_greedily(logits) if greedily else self._begin(logits)
         self.launcher.replay(self.launcher.capture(launches))
         self.sequence += 1
-        self.state.count_step(self._rows, 0)
         self.launcher.wait_until(lambda: self.state.has_arrived(len(self._rows), self.sequence))
         return self.state.tokens(len(self._rows), self.sequence)
 

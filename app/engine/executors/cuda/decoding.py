@@ -93,8 +93,7 @@ class Decoder:
 
     def _ask(self, num_steps: int) -> None:
         """So many steps are under way or ahead of the last token read, if the context allows it."""
-        ahead = num_steps - 1
-        longest = max(row.position for row in self._rows) + ahead + 1
+        longest = max(row.position for row in self._rows) + num_steps
         if self._num_asked - self._num_read >= num_steps or longest > self._max_model_len:
             return
         shape = DecodeShape(
@@ -104,7 +103,6 @@ class Decoder:
         )
         self._launcher.replay(self._graph_of(shape))
         self._num_asked += 1
-        self._state.count_step(self._rows, ahead)
 
 
 def _continues(before: DecodeRow, token_id: int, row: DecodeRow) -> bool:

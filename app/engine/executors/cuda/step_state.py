@@ -38,8 +38,6 @@ class StepState:
         self._is_seen = launcher.allocate(num_slots * vocab_size)
         self._num_output = launcher.allocate(4 * num_slots * vocab_size)
         self._ring = launcher.allocate_host(8 * RING_ENTRIES * MAX_ROWS)
-        # Per slot: whose tokens its counts hold, and how many of them.
-        self._counted: dict[int, tuple[Sampler, int]] = {}
 
     @property
     def structure(self) -> npt.NDArray[np.void]:
@@ -73,14 +71,8 @@ class StepState:
         ):
             self._launcher.upload(np.array(values, np.int32), buffer)
         for row in rows:
-            self._upload_counts(row)
-
-    def count_step(self, rows: list[DecodeRow], num_ahead: int) -> None:
-        """The device draws one more token of each row, `num_ahead` before the samplers know it."""
-        for row in rows:
             if has_penalties(row.sampler.params):
-                drawn = row.sampler.num_sampled + num_ahead + 1
-                self._counted[row.slot] = (row.sampler, drawn)
+                self._upload_counts(row)
 
     def has_arrived(self, num_rows: int, sequence: int) -> bool:
         """Whether the host can see the tokens of a step."""
@@ -97,16 +89,11 @@ class StepState:
         return entries[sequence % RING_ENTRIES, :num_rows]
 
     def _upload_counts(self, row: DecodeRow) -> None:
-        """What the penalties need, unless the device has it from the steps before."""
-        sampler = row.sampler
-        counted = self._counted.get(row.slot)
-        if not has_penalties(sampler.params) or counted == (sampler, sampler.num_sampled):
-            return
-        size = self._vocab_size
+        """What the penalties need."""
+        sampler, size = row.sampler, self._vocab_size
         self._launcher.upload(sampler.is_seen, _part(self._is_seen, row.slot * size, size))
         counts = _part(self._num_output, 4 * row.slot * size, 4 * size)
         self._launcher.upload(sampler.num_output, counts)
-        self._counted[row.slot] = (sampler, sampler.num_sampled)
 
 
 def has_penalties(params: SamplingParams) -> bool:
