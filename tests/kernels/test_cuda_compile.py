@@ -14,6 +14,7 @@ import pytest
 from kernels.cuda import nvrtc
 from kernels.cuda.attention import AttentionVariant
 from kernels.cuda.build import ARCHITECTURES, PTX_TARGET, SOURCE_DIR, ModuleSource, compile_module
+from kernels.cuda.gemm import GemmVariant
 from kernels.cuda.gemv import GemvVariant, Scheme, ValueType
 from kernels.cuda.latent import LatentVariant
 
@@ -30,8 +31,14 @@ SOURCES = {
     "gemv w8 g128": GemvVariant(8).source,
     "gemv w4 g128, experts": GemvVariant(4, is_stack=True).source,
     "gemv w4 g128, experts, 8 tokens": GemvVariant(4, tokens=8, is_stack=True).source,
+    "gemm w4 g128": GemmVariant(W4).source,
+    "gemm w4 affine g32 two-level": GemmVariant(GemvVariant(4, Scheme.AFFINE, 32, U8, U8)).source,
+    "gemm dense": GemmVariant(GemvVariant(16)).source,
+    "arrange": ModuleSource("arrange.cu"),
     "attention 128": AttentionVariant(128).attention_source,
     "attention 128 int8": AttentionVariant(128, int8_kv=True).attention_source,
+    "attention of chunks 128": AttentionVariant(128).chunk_source,
+    "attention of chunks 256 int8": AttentionVariant(256, int8_kv=True).chunk_source,
     "rope 128": AttentionVariant(128).rope_source,
     "rows w4": ModuleSource("rows.cu", W4.source.macros),
     "sampling": ModuleSource("sampling.cu"),
@@ -43,9 +50,10 @@ SOURCES = {
     "latent attention 512 + 64 int8": LatentVariant(512, 64, int8_kv=True).attention_source,
     "experts": ModuleSource("experts.cu"),
 }
-BUDGETS: dict[str, dict[str, int]] = json.loads((SOURCE_DIR / "budgets.json").read_text("utf-8"))
+BUDGETS: dict[str, dict[str, float]] = json.loads((SOURCE_DIR / "budgets.json").read_text("utf-8"))
 MAX_SHARED_BYTES = 99 << 10
 GEMV = [name for name in SOURCES if name.startswith("gemv")]
+GEMM = [name for name in SOURCES if name.startswith("gemm")]
 
 
 @cache
@@ -86,6 +94,15 @@ def test_the_inner_loop_is_lean(name: str, tmp_path: Path) -> None:
     code_loads = [line for line in loop if "LDG" in line and ".EF" in line]
     assert code_loads
     assert all(".128" in line for line in code_loads)
+
+
+@pytest.mark.parametrize("name", GEMM)
+def test_what_stands_beside_the_tensor_operations_of_a_chunk(name: str, tmp_path: Path) -> None:
+    loop = inner_loop(disassemble(compiled(name, "sm_86").image, tmp_path))
+    num_products = sum("HMMA" in line for line in loop)
+    assert len(loop) / num_products <= BUDGETS[name]["instructions_per_product"]
+    assert any("LDGSTS" in line and ".128" in line for line in loop)
+    assert not any(re.match(r"LDG\b.*\.128", line) for line in loop)
 
 
 @pytest.mark.parametrize("name", SOURCES)
