@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from app.cli.models import resolve_model
 from app.cli.options import (
@@ -21,6 +22,8 @@ from app.cli.progress import ProgressBar
 from app.core.memory import peak_rss_bytes
 from app.core.units import format_bytes
 from app.engine.bench import measure_read_bandwidth, measure_speed
+from app.engine.executors.cuda.executor import CudaExecutor
+from app.engine.executors.cuda.timing import DecodeTimes
 from app.engine.loader import LoadedEngine, load_engine
 
 
@@ -38,6 +41,9 @@ class _Result:
     bandwidth_fraction: float
     precision: str
     kv_dtype: str
+    copy_bytes_per_s: float = 0.0
+    read_bytes_per_s: float = 0.0
+    kernels: list[dict[str, Any]] = field(default_factory=list)
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -78,7 +84,9 @@ def _measure(loaded: LoadedEngine, args: argparse.Namespace) -> _Result:
     memory = loaded.executor.memory_use()
     peak = peak_rss_bytes()  # before the yardstick below adds its own
     bytes_per_s = memory.weights_bytes * speed.decode_tok_s / args.batch
-    return _Result(
+    times = loaded.executor.time_decoding() if isinstance(loaded.executor, CudaExecutor) else None
+    yardstick = times.bandwidth.copy if times else measure_read_bandwidth()
+    result = _Result(
         device=loaded.model.device,
         load_s=loaded.model.load_s,
         prefill_tok_s=speed.prefill_tok_s,
@@ -86,9 +94,29 @@ def _measure(loaded: LoadedEngine, args: argparse.Namespace) -> _Result:
         weights_bytes=memory.weights_bytes,
         kv_bytes=memory.kv_bytes,
         peak_memory_bytes=peak,
-        bandwidth_fraction=bytes_per_s / measure_read_bandwidth(),
+        bandwidth_fraction=bytes_per_s / yardstick,
         precision=loaded.model.precision,
         kv_dtype=loaded.executor.kv_dtype_for(args.kv_dtype),
+    )
+    return result if times is None else _with_kernels(result, times)
+
+
+def _with_kernels(result: _Result, times: DecodeTimes) -> _Result:
+    kernels = [
+        {
+            "name": kernel.name,
+            "launches": kernel.num_launches,
+            "seconds": kernel.seconds,
+            "share": kernel.seconds / times.step_s,
+            "bandwidth_fraction": kernel.fraction(times.bandwidth.copy),
+        }
+        for kernel in times.kernels
+    ]
+    return replace(
+        result,
+        copy_bytes_per_s=times.bandwidth.copy,
+        read_bytes_per_s=times.bandwidth.read,
+        kernels=kernels,
     )
 
 
@@ -102,4 +130,21 @@ def _to_rows(result: _Result) -> list[tuple[str, str]]:
         ("KV cache", format_bytes(result.kv_bytes)),
         ("peak memory", format_bytes(result.peak_memory_bytes)),
         ("of memory speed", f"{result.bandwidth_fraction:.0%}"),
+        *_card_rows(result),
     ]
+
+
+def _card_rows(result: _Result) -> list[tuple[str, str]]:
+    """Of a card: its memory's speed, then each kind of kernel in a decode step."""
+    if not result.kernels:
+        return []
+    speeds = f"copy {result.copy_bytes_per_s / 1e9:.0f}, read {result.read_bytes_per_s / 1e9:.0f}"
+    rows = [
+        (
+            kernel["name"],
+            f"{kernel['seconds'] * 1e6:.0f} us in {kernel['launches']} launches, "
+            f"{kernel['share']:.0%} of the step, {kernel['bandwidth_fraction']:.0%} of the copy",
+        )
+        for kernel in result.kernels
+    ]
+    return [("memory speed", f"{speeds} GB/s"), *rows]

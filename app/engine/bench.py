@@ -20,6 +20,8 @@ from app.engine.executors.base import (
     LogitsWanted,
     SequenceChunk,
 )
+from app.engine.request import SamplingParams
+from app.engine.sampling import Sampler
 from kernels.cpu.native import Context
 
 Progress = Callable[[int, int], None]
@@ -52,7 +54,8 @@ def measure_speed(
     report = on_progress or (lambda done, total: None)
     _run_prompt(executor, token_ids[:, :_NUM_WARM_UP_TOKENS], lambda done, total: None)
     prefill_s = _time(lambda: _run_prompt(executor, token_ids[:, :num_prompt], report))
-    decode_s = _time(lambda: _decode(executor, token_ids, num_prompt, report))
+    decode = _draw if executor.draws_where_it_runs else _decode
+    decode_s = _time(lambda: decode(executor, token_ids, num_prompt, report))
     slots = executor.num_slots
     return Speed(slots * num_prompt / prefill_s, slots * num_generated / decode_s)
 
@@ -88,4 +91,18 @@ def _decode(executor: Executor, token_ids: np.ndarray, num_prompt: int, report: 
     for position in range(num_prompt, total):
         column = token_ids[:, position : position + 1]
         executor.step([SequenceChunk(slot, position, ids) for slot, ids in enumerate(column)])
+        report(position + 1, total)
+
+
+def _draw(executor: Executor, token_ids: np.ndarray, num_prompt: int, report: Progress) -> None:
+    """As a chat does: the likeliest token is the next one, wherever it is found."""
+    vocab_size, total = executor.spec.vocab_size, token_ids.shape[1]
+    samplers = [Sampler(SamplingParams(temperature=0.0), [], vocab_size) for _ in token_ids]
+    drawn = token_ids[:, num_prompt].tolist()
+    for position in range(num_prompt, total):
+        chunks = [
+            SequenceChunk(slot, position, np.array([token_id], np.int32))
+            for slot, token_id in enumerate(drawn)
+        ]
+        drawn = executor.sample(chunks, samplers)
         report(position + 1, total)

@@ -85,6 +85,8 @@ class Executor(ABC):
 
     name: str
     kv_dtypes: ClassVar[tuple[str, ...]] = ("fp32",)  # of `KV_DTYPES`; the first is the default
+    # Whether `sample` draws on the device, so that a step without it is no measure of decoding.
+    draws_where_it_runs: ClassVar[bool] = False
     activations: str = "fp32"  # what quantized weights are multiplied with
 
     def __init__(

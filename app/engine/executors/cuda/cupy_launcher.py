@@ -79,6 +79,18 @@ class CupyLauncher(Launcher):
         ctypes.memset(address, 0, num_bytes)
         return Buffer(address, num_bytes, is_on_host=True)
 
+    @contextmanager
+    def borrow(self, num_bytes: int) -> Iterator[Buffer]:
+        """See `Launcher`."""
+        address = self._allocate_piece(num_bytes)
+        try:
+            yield Buffer(address, num_bytes)
+            with self._translated("The card failed"):
+                self._stream.synchronize()
+        finally:
+            with self._translated("The card does not take its memory back"):
+                self._runtime.free(address)
+
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
         """Pageable memory is staged before the call returns; see `Launcher`."""
         if buffer.is_on_host:

@@ -85,6 +85,10 @@ class Decoder:
         self._num_read = sequence
         return self._token_ids
 
+    def forget(self) -> None:
+        """The next batch begins afresh: something else has used what the device keeps."""
+        self._rows, self._token_ids = [], []
+
     def _is_continued_by(self, rows: Sequence[DecodeRow]) -> bool:
         if len(rows) != len(self._rows):
             return False

@@ -18,6 +18,7 @@ from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, Sequenc
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
 from app.engine.executors.cuda.decoding import DecodePlanner, Decoder, DecodeShape
 from app.engine.executors.cuda.launcher import Launch, Launcher
+from app.engine.executors.cuda.measure import measure_buffers
 from app.engine.executors.cuda.plan import (
     StepPlanner,
     StepShape,
@@ -32,6 +33,12 @@ from app.engine.executors.cuda.prefill import (
 )
 from app.engine.executors.cuda.sampling_plan import SamplingPlanner
 from app.engine.executors.cuda.step_state import DecodeRow
+from app.engine.executors.cuda.timing import (
+    DecodeTimes,
+    iter_matrices,
+    measure_bandwidth,
+    time_kernels,
+)
 from app.engine.executors.cuda.weights import WeightsLoader
 from app.engine.sampling import Sampler
 from app.spec.mla_spec import MlaSpec
@@ -56,6 +63,8 @@ class CudaExecutor(Executor):
 
     name = "cuda"
     kv_dtypes: ClassVar[tuple[str, ...]] = ("fp16", "int8")
+    draws_where_it_runs: ClassVar[bool] = True
+    activations = "fp16"
 
     def __init__(
         self,
@@ -78,6 +87,7 @@ class CudaExecutor(Executor):
         except BaseException:
             self.close()
             raise
+        self._workspace_bytes = measure_buffers(spec, kv).workspace_bytes
         decoding = self._buffers.for_decoding()
         sampling = SamplingPlanner(spec.vocab_size, decoding, launcher.num_multiprocessors)
         self._planner = self._create_planner(self._buffers)
@@ -129,9 +139,22 @@ class CudaExecutor(Executor):
                 tokens[index] = sampler.sample(logits[-1])
         return [tokens.get(index) for index in range(len(chunks))]
 
+    def time_decoding(self) -> DecodeTimes:
+        """Times the kernels of a step of one sequence, at the position where the last one stood.
+
+        The step after it begins afresh. Raises EngineError for a closed executor.
+        """
+        if self._launcher is None:
+            raise EngineError("The executor is closed.")
+        shape = DecodeShape(1, self._bucket(self.max_model_len), is_greedy=True)
+        launches, matrices = self._decode_planner.plan(shape), iter_matrices(self._weights)
+        kernels = time_kernels(self._launcher, launches, list(matrices))
+        self._decoder.forget()
+        return DecodeTimes(measure_bandwidth(self._launcher), kernels)
+
     def memory_use(self) -> MemoryUse:
-        """Bytes of weights and of the cache."""
-        return MemoryUse(self._weights.num_bytes, self._buffers.kv_bytes, 0)
+        """Bytes of weights and of the cache, and of all else that was allocated."""
+        return MemoryUse(self._weights.num_bytes, self._buffers.kv_bytes, self._workspace_bytes)
 
     def close(self) -> None:
         """Gives the device's memory back; a second call does nothing."""

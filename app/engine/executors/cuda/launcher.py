@@ -9,6 +9,7 @@ import ctypes
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +61,7 @@ class Launcher(ABC):
 
     name: str
     num_multiprocessors: int
+    yardstick_bytes = 512 << 20  # whose copy tells the memory's speed: well beyond every cache
 
     @abstractmethod
     def memory(self) -> DeviceMemory:
@@ -76,6 +78,10 @@ class Launcher(ABC):
     @abstractmethod
     def allocate_host(self, num_bytes: int) -> Buffer:
         """Zeros in memory of the host that kernels reach in place, over the bus."""
+
+    @abstractmethod
+    def borrow(self, num_bytes: int) -> AbstractContextManager[Buffer]:
+        """Memory with anything in it, given back at the end; ResourceError as for `allocate`."""
 
     @abstractmethod
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:

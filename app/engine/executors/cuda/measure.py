@@ -59,6 +59,10 @@ class MeasuringLauncher(Launcher):
         """None of the device's memory."""
         return Buffer(0, num_bytes)
 
+    def borrow(self, num_bytes: int) -> NoReturn:
+        """There is none."""
+        raise NotImplementedError("there is no memory")
+
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
         """Drops the array."""
 
