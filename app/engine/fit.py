@@ -14,12 +14,12 @@ from app.engine.memory_plan import (
     available_memory_bytes,
     fit_table,
     grid_scheme,
-    kv_bytes_per_token,
     native_max_model_len,
 )
 from app.engine.vram_plan import (
     KvOptions,
     LinearSizes,
+    card_kv_bytes_per_token,
     expected_state,
     longest_context,
     scheme_bytes,
@@ -75,7 +75,7 @@ def _card_rows(spec: ModelSpec, card: Card, exact: ExactSizes | None) -> list[Fi
     if exact is not None:
         sizes = {"exact": sum_weights(spec, exact.on_card), **sizes}
     limit = native_max_model_len(spec)
-    per_token = kv_bytes_per_token(spec, "fp16")
+    per_token = card_kv_bytes_per_token(spec, "fp16")
     return [
         FitRow(
             grid,

@@ -15,7 +15,7 @@ from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import QuantScheme
 from app.core.cards import Card, CardMemory, read_memory
 from app.core.errors import ResourceError
-from app.engine.executors.cuda.buffers import KvLayout
+from app.engine.executors.cuda.buffers import KvLayout, cached_position
 from app.engine.executors.cuda.launcher import DeviceMemory
 from app.engine.executors.cuda.measure import (
     BufferSizes,
@@ -26,11 +26,11 @@ from app.engine.executors.cuda.measure import (
 from app.engine.memory_plan import (
     MIN_MODEL_LEN,
     check_wanted_len,
-    kv_bytes_per_token,
     native_max_model_len,
 )
 from app.spec.model_spec import ModelSpec
-from app.spec.weights import is_on_card, iter_linears, iter_vectors
+from app.spec.weights import is_on_card, is_router, iter_linears, iter_vectors
+from kernels.cuda.pack import TILE_ROWS
 
 # Modules, graphs and the driver's own growth while they run.
 _RUNTIME_RESERVE_BYTES = 64 << 20
@@ -124,8 +124,25 @@ def checkpoint_sizes(checkpoint: Checkpoint) -> LinearSizes:
 
 def sum_weights(spec: ModelSpec, size: LinearSizes) -> int:
     """All weights by what each linear takes; an embedding of its own stays on the host."""
-    linears = sum(size(name, shape) for name, shape in iter_linears(spec) if is_on_card(spec, name))
+    linears = sum(
+        _linear_bytes(spec, name, shape, size)
+        for name, shape in iter_linears(spec)
+        if is_on_card(spec, name)
+    )
     return linears + sum(vector_bytes(math.prod(shape)) for _, shape in iter_vectors(spec))
+
+
+def _linear_bytes(spec: ModelSpec, name: str, shape: tuple[int, int], size: LinearSizes) -> int:
+    """Routers are no tiles but rows of float32 at most; for the expansion of latent attention
+    see latent_weights.py."""
+    if is_router(name):
+        return vector_bytes(math.prod(shape))
+    if spec.mla is None or not name.endswith(".kv_b_proj"):
+        return size(name, shape)
+    mla, num_heads = spec.mla, spec.num_attention_heads
+    absorbed = linear_bytes(None, (num_heads * mla.kv_lora_rank, mla.qk_nope_head_dim))
+    value_rows = -(-mla.v_head_dim // TILE_ROWS) * TILE_ROWS
+    return absorbed + size(name, (num_heads * value_rows, mla.kv_lora_rank))
 
 
 def scheme_bytes(quant: QuantScheme | None, shape: tuple[int, int], has_bias: bool) -> int:
@@ -154,9 +171,14 @@ def plan_vram(
         weights_bytes,
         sizes.kv_bytes,
         sizes.workspace_bytes,
-        kv_bytes_per_token(spec, options.kv_dtype),
+        card_kv_bytes_per_token(spec, options.kv_dtype),
         state,
     )
+
+
+def card_kv_bytes_per_token(spec: ModelSpec, kv_dtype: str) -> int:
+    """What all layers keep of one position; of latent attention the latent vector."""
+    return spec.num_cached_layers * cached_position(spec).num_bytes(kv_dtype == "int8")
 
 
 def longest_context(spec: ModelSpec, room: int, options: KvOptions, limit: int) -> int:

@@ -16,12 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from app.checkpoint.reader import Checkpoint
 from app.converter.pipeline import convert
 from app.engine.executors.base import Executor, LogitsWanted, SequenceChunk
 from app.engine.executors.cuda.executor import CudaExecutor
+from app.engine.executors.cuda.measure import MeasuringLauncher
+from app.engine.executors.cuda.weights import WeightsLoader
 from app.engine.executors.reference import ReferenceExecutor
 from app.engine.request import SamplingParams
 from app.engine.sampling import Sampler
+from app.engine.vram_plan import stored_weights_bytes
+from app.spec.registry import create_spec
 from tests.families.cases import CASES
 from tests.family_models import TOKENS, FamilyCase, create_executor, write_folder
 from tests.kernels.host_launcher import HostLauncher
@@ -100,6 +105,7 @@ def conversions() -> list[object]:
 @pytest.mark.parametrize("conversion", conversions())
 def test_a_family_computes_as_the_reference(conversion: Conversion, tmp_path: Path) -> None:
     model_dir = conversion.write(tmp_path)
+    check_plan(model_dir)
     reference = create_executor(ReferenceExecutor, model_dir)
     with (
         closing(reference),
@@ -111,6 +117,16 @@ def test_a_family_computes_as_the_reference(conversion: Conversion, tmp_path: Pa
         if not conversion.has_experts:
             assert errors.max() <= WORST
             check_greedy(mine, reference, found[-1], wanted[-1])
+
+
+def check_plan(model_dir: Path) -> None:
+    """Weights take what is planned; matrices that are joined may take less."""
+    launcher = MeasuringLauncher()
+    with Checkpoint.open(model_dir) as checkpoint:
+        spec = create_spec(checkpoint.config)
+        planned = stored_weights_bytes(checkpoint, spec)
+        WeightsLoader(launcher, checkpoint, spec).load()
+    assert launcher.num_bytes <= planned <= 1.25 * launcher.num_bytes
 
 
 def run(executor: Executor, pieces: tuple[int, ...]) -> Floats:
