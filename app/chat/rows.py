@@ -9,13 +9,8 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from app.chat.transcript import (
-    Conversation,
-    ConversationSummary,
-    SamplingSettings,
-    Turn,
-    TurnStats,
-)
+from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnStats
+from app.core.sampling_settings import SamplingSettings
 
 _logger = logging.getLogger(__name__)
 

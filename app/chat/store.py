@@ -20,15 +20,9 @@ from app.chat.rows import (
     turn_from_row,
 )
 from app.chat.schema import transaction
-from app.chat.transcript import (
-    Conversation,
-    ConversationSummary,
-    SamplingSettings,
-    Turn,
-    TurnRole,
-    TurnStats,
-)
+from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnRole, TurnStats
 from app.core.errors import ChatStoreError
+from app.core.sampling_settings import SamplingSettings
 
 
 class ChatStore:

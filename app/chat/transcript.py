@@ -6,29 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from app.core.sampling_settings import SamplingSettings
+
 TurnRole = Literal["user", "assistant"]
 
 TITLE_MAX_CHARS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class SamplingSettings:
-    """OpenAI's and Hugging Face's sampling words, kept per conversation; `top_k` 0, `top_p` 1 and
-    `min_p` 0 are off.
-
-    `max_tokens` None means to the end of the context, `seed` None a fresh one each time.
-    """
-
-    temperature: float = 0.7
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-    seed: int | None = None
-    max_tokens: int | None = None
-    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.chat.store import ChatStore
-from app.chat.transcript import (
-    Conversation,
-    ConversationSummary,
-    SamplingSettings,
-    Turn,
-    TurnStats,
-)
+from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnStats
 from app.controllers.chat_request import create_request, to_stats
 from app.controllers.open_conversation import OpenConversation
 from app.controllers.reply import RunningReply
@@ -37,6 +31,7 @@ from app.core.events import (
     WorkerRecovered,
     WorkerUnresponsive,
 )
+from app.core.sampling_settings import SamplingSettings
 from app.workers.commands import CancelRequest, LoadModel, SubmitRequest, UnloadModel
 
 

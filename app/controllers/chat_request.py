@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from app.chat.transcript import Conversation, SamplingSettings, TurnStats
+from app.chat.transcript import Conversation, TurnStats
 from app.core.events import RequestFinished
+from app.core.sampling_settings import SamplingSettings
 from app.engine.request import Message, Request, SamplingParams
 
 
@@ -25,7 +26,7 @@ def create_request(conversation: Conversation) -> Request:
 
 
 def to_sampling_params(settings: SamplingSettings) -> SamplingParams:
-    """The store's words are the engine's; neither room may import the other."""
+    """As the engine is asked: what a conversation keeps, and nothing for measurements."""
     return SamplingParams(**asdict(settings))
 
 

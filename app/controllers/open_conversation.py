@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from app.chat.store import ChatStore, create_conversation_id
-from app.chat.transcript import Conversation, SamplingSettings, Turn, title_from_text
+from app.chat.transcript import Conversation, Turn, title_from_text
+from app.core.sampling_settings import SamplingSettings
 
 
 class OpenConversation:

@@ -6,6 +6,8 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.core.sampling_settings import SamplingSettings
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -18,22 +20,9 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingParams:
-    """OpenAI's and Hugging Face's sampling words.
+class SamplingParams(SamplingSettings):
+    """`ignore_eos` draws on behind the model's own end of text, for measurements."""
 
-    `top_k` 0 and `top_p` 1 are off; `max_tokens` None: to the context's end.
-    """
-
-    temperature: float = 0.7
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-    seed: int | None = None
-    max_tokens: int | None = None
-    stop: tuple[str, ...] = ()
     ignore_eos: bool = False
 
 

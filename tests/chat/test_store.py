@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.chat.rows import from_json
+from app.chat.rows import from_json, to_json
 from app.chat.store import ChatStore
-from app.chat.transcript import SamplingSettings, TurnStats
+from app.chat.transcript import TurnStats
 from app.core.errors import ChatStoreError
+from app.core.sampling_settings import SamplingSettings
 
 STATS = TurnStats("stop", 12, 4, 3, 0.25, 40.5)
 
@@ -49,6 +50,17 @@ def test_a_conversation_comes_back_whole(path: Path) -> None:
     assert loaded.turns == (user, reply)
     assert (reply.role, reply.content, reply.model_name) == ("assistant", "Hi there.", "SmolLM2")
     assert (reply.stats, reply.is_interrupted) == (STATS, False)
+
+
+def test_settings_are_kept_in_the_words_that_older_versions_wrote() -> None:
+    settings = SamplingSettings(temperature=0.1, top_k=40, seed=7, stop=("###", "用户:"))
+    written = (
+        '{"temperature": 0.1, "top_k": 40, "top_p": 1.0, "min_p": 0.0, "repetition_penalty": 1.0, '
+        '"presence_penalty": 0.0, "frequency_penalty": 0.0, "seed": 7, "max_tokens": null, '
+        '"stop": ["###", "用户:"]}'
+    )
+    assert to_json(settings) == written
+    assert from_json(SamplingSettings, written) == settings
 
 
 def test_list_is_latest_first_and_counts_turns(store: ChatStore) -> None:

@@ -10,10 +10,11 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.chat.store import ChatStore
-from app.chat.transcript import SamplingSettings, Turn
+from app.chat.transcript import Turn
 from app.controllers.chat import ChatController, ChatState
 from app.core.events import ErrorInfo
 from app.core.paths import chats_path
+from app.core.sampling_settings import SamplingSettings
 
 FAKE = "fake_engine:create_service"
 MODEL = Path("models") / "Fake-1B"

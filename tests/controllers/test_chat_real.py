@@ -10,9 +10,10 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.chat.store import ChatStore
-from app.chat.transcript import SamplingSettings, Turn
+from app.chat.transcript import Turn
 from app.controllers.chat import ChatController, ChatState
 from app.core.paths import chats_path
+from app.core.sampling_settings import SamplingSettings
 
 TIMEOUT_MS = 240_000
 GREEDY = SamplingSettings(temperature=0.0, max_tokens=24)

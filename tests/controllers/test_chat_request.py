@@ -8,9 +8,10 @@ from itertools import count
 
 import pytest
 
-from app.chat.transcript import Conversation, SamplingSettings, Turn, TurnRole
+from app.chat.transcript import Conversation, Turn, TurnRole
 from app.controllers.chat_request import create_request, to_sampling_params
 from app.controllers.token_rate import TokenRate
+from app.core.sampling_settings import SamplingSettings
 from app.engine.request import Message, SamplingParams
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)

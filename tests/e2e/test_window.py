@@ -11,9 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QListView, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.chat.transcript import SamplingSettings
 from app.controllers.chat import ChatState
 from app.core.paths import library_dir, settings_path
+from app.core.sampling_settings import SamplingSettings
 from app.core.settings import SettingsStore
 from app.gui import Program
 from app.ui.widgets.message_card import ReplyCard

@@ -9,10 +9,11 @@ import pytest
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.chat.transcript import SamplingSettings, Turn
+from app.chat.transcript import Turn
 from app.controllers.chat import ChatController, ChatState
 from app.core.events import ErrorInfo, LoadedModel
 from app.core.paths import settings_path
+from app.core.sampling_settings import SamplingSettings
 from app.core.settings import SettingsStore
 from app.gui import Program
 from app.hub.library import LibraryEntry

@@ -9,8 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.chat.transcript import ConversationSummary, SamplingSettings
+from app.chat.transcript import ConversationSummary
 from app.core.events import MemorySampled
+from app.core.sampling_settings import SamplingSettings
 from app.ui.widgets.conversation_panel import ConversationPanel
 from app.ui.widgets.live_panel import LivePanel
 from app.ui.widgets.sampling_panel import SamplingPanel

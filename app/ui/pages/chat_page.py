@@ -9,9 +9,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.chat.transcript import Conversation, SamplingSettings, Turn
+from app.chat.transcript import Conversation, Turn
 from app.controllers.chat import ChatController, ChatState
 from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
+from app.core.sampling_settings import SamplingSettings
 from app.core.settings import SettingsStore
 from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar

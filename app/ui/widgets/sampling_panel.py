@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.transcript import SamplingSettings
+from app.core.sampling_settings import SamplingSettings
 from app.ui.theme import set_role
 from app.ui.widgets.collapsible import Collapsible
 from app.ui.widgets.slider_field import SliderField
