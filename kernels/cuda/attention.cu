@@ -188,7 +188,7 @@ __device__ void store_single(const AttentionArgs& args, const Shared& shared, in
     for (int i = threadIdx.x; i < num_queries * HEAD_DIM; i += kThreads) {
         const int query = i / HEAD_DIM, head = first_head + query;
         const float2 total = block_total(shared, query);
-        const float v = __fdividef(shared.sums[query][i % HEAD_DIM], divisor(args, head, total.x, total.y));
+        const float v = __fdividef(shared.sums[query][i % HEAD_DIM], divisor(args.sinks, head, total.x, total.y));
         args.out[(static_cast<size_t>(row) * args.num_heads + head) * HEAD_DIM + i % HEAD_DIM] = __float2half_rn(v);
     }
 }

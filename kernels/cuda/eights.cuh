@@ -5,6 +5,11 @@
 
 constexpr float kNothing = -3.0e38f;  // a maximum over no key
 
+// What weighted values are divided by: a sink ([heads] or null) is one more key without a value.
+__device__ __forceinline__ float divisor(const float* sinks, int head, float maximum, float weight) {
+    return sinks ? weight + __expf(sinks[head] - maximum) : weight;
+}
+
 // The four words that hold a lane's eight values of one row.
 struct Eight {
     u32 words[4];

@@ -232,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4) attend_latent(const At
     if (first_split == last_split) {
         for_each_sum(state, num_queries, [&](int which, int query, int column, float sum) {
             const int head = first_head + query;
-            const float v = __fdividef(sum, divisor(args, head, state.maximum[which], state.weight[which]));
+            const float v = __fdividef(sum, divisor(args.sinks, head, state.maximum[which], state.weight[which]));
             args.out[(static_cast<size_t>(row) * args.num_heads + head) * LATENT_DIM + column] = __float2half_rn(v);
         });
         return;

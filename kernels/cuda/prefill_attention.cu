@@ -204,7 +204,6 @@ __device__ __forceinline__ void multiply_values(const Tile& values, const Scores
     }
 }
 
-// A sink is one more key without a value.
 __device__ __forceinline__ void store(const ChunkAttentionArgs& args, int first_row, int head, Row (&rows)[2],
                                       const Sums& sums) {
     const int g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
@@ -213,7 +212,7 @@ __device__ __forceinline__ void store(const ChunkAttentionArgs& args, int first_
         float weight = rows[r].weight;
         weight += __shfl_xor_sync(kAllLanes, weight, 1);
         weight += __shfl_xor_sync(kAllLanes, weight, 2);
-        if (args.sinks) weight += __expf(args.sinks[head] - rows[r].maximum);
+        weight = divisor(args.sinks, head, rows[r].maximum, weight);
         const int row = first_row + g + 8 * r;
         if (row >= args.num_rows) continue;
         half* out = args.out + (static_cast<size_t>(row) * args.num_heads + head) * HEAD_DIM;

@@ -26,11 +26,6 @@ __device__ __forceinline__ Span whole_span(const AttentionArgs& args, int positi
     return {begin, position + 1};
 }
 
-// A sink is one more key without a value.
-__device__ __forceinline__ float divisor(const AttentionArgs& args, int head, float maximum, float weight) {
-    return args.sinks ? weight + __expf(args.sinks[head] - maximum) : weight;
-}
-
 template <int kDim>
 __device__ __forceinline__ float* partial_of(const AttentionArgs& args, int row, int head, int split) {
     return args.partial + ((static_cast<size_t>(row) * args.num_heads + head) * args.max_splits + split) * (kDim + 2);
@@ -51,7 +46,7 @@ __device__ void join_splits(const AttentionArgs& args, int row, int first_head, 
             weight += partial[kDim + 1] * scale;
             sum += partial[dimension] * scale;
         }
-        const float v = __fdividef(sum, divisor(args, head, maximum, weight));
+        const float v = __fdividef(sum, divisor(args.sinks, head, maximum, weight));
         args.out[(static_cast<size_t>(row) * args.num_heads + head) * kDim + dimension] = __float2half_rn(v);
     }
 }
