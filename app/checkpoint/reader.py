@@ -17,6 +17,7 @@ from app.checkpoint.schemes import Linear
 from app.checkpoint.tensor_file import FileRecord, TensorFile
 from app.checkpoint.verification import verify_files
 from app.core.errors import CheckpointError
+from app.core.jobs import check_cancelled
 
 _TENSORS = ".safetensors"
 
@@ -80,6 +81,7 @@ class Checkpoint:
 
     def linear(self, name: str) -> Linear:
         """The linear `layers.0.self_attn.q_proj`, `lm_head` ...; CheckpointError when absent."""
+        check_cancelled()  # loading a model asks for one after the other
         record = self.manifest.linears.get(name)
         if record is None:
             raise CheckpointError(f"The checkpoint has no linear {name}.")

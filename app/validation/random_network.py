@@ -49,7 +49,7 @@ def create_network(
     tokens = _random_tokens(num_tokens, int(config["vocab_size"]))
     logits = reference_logits(model, tokens)[-kept:]
     cancel.check()
-    _save(model, config, folder / "folder")
+    _save(model, config, folder / "folder", cancel)
     del model
     convert(folder / "folder", folder / "native", grid="dense", cancel=cancel)
     return RandomNetwork(folder / "native", tokens, logits)
@@ -86,10 +86,13 @@ def _fill(model: Any, cancel: CancelToken) -> None:
             weight.copy_(weight.bfloat16())
 
 
-def _save(model: Any, config: Mapping[str, Any], folder: Path) -> None:
+def _save(model: Any, config: Mapping[str, Any], folder: Path, cancel: CancelToken) -> None:
     """As published: under transformers' names, with the configuration's own spelling."""
     import torch
 
-    model.to(torch.bfloat16).save_pretrained(folder)
+    model.to(torch.bfloat16)
+    cancel.check()
+    model.save_pretrained(folder)
+    cancel.check()
     (folder / "config.json").write_text(json.dumps(dict(config)), encoding="utf-8")
     (folder / "tokenizer.json").write_text("{}", encoding="utf-8")

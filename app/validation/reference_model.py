@@ -39,6 +39,9 @@ class ReferenceClass:
         }
         created = self.config_class.from_dict(values)
         created._attn_implementation = "eager"
+        # The class's own default may lie outside the vocabulary of a configuration without one.
+        if (created.pad_token_id or 0) >= created.vocab_size:
+            created.pad_token_id = None
         return created
 
     def create_on_meta(self, config: Mapping[str, Any]) -> Any:

@@ -21,6 +21,7 @@ from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.stacked_experts import unstack_experts
 from app.converter.sources.stored_linears import StoredLinears
 from app.core.jobs import CancelToken
+from app.spec.moe_config import QWEN_MOE_NAMES
 from app.spec.registry import create_spec, weight_names
 from app.spec.text_part import wrapper_of
 from app.spec.weights import iter_linears, iter_vectors
@@ -29,6 +30,8 @@ from app.validation.reference_model import ReferenceClass
 from app.validation.subject import Subject
 
 Floats = npt.NDArray[np.float32]
+# Where the module's names are not the published ones.
+_MODULE_NAMES = {"mixtral": QWEN_MOE_NAMES}
 # (weight [out, in], bias [out] or None) of a canonical linear; a canonical vector.
 LoadLinear = Callable[[str], tuple[Floats, Floats | None]]
 LoadVector = Callable[[str], Floats]
@@ -120,7 +123,8 @@ class _Places:
             name: StoredArray(name, Path("state"), np.dtype(np.float32), tuple(tensor.shape), 0)
             for name, tensor in state.items()
         }
-        spec, self._names = create_spec(config), weight_names(config, arrays)
+        spec = create_spec(config)
+        self._names = _MODULE_NAMES.get(spec.family) or weight_names(config, arrays)
         self._arrays = unstack_experts(arrays, spec, self._names)
         self._layout = StoredLinears(spec, self._names, self._arrays)
         self._linears = [name for name, _ in iter_linears(spec)]
