@@ -24,11 +24,12 @@ Attention::Attention(Runner& runner, const KVCache& cache, int32_t num_heads, in
 void Attention::run(const AttentionStep& step, const Activations& q, Activations& out) {
     const int32_t wanted = runner_.pool.num_threads() * kTasksPerThread, tasks = step.rows * num_units_;
     const int32_t fitting = kMaxTaskQueries / std::min(group_, kMaxUnitHeads);
-    if (tasks < wanted) {
+    const bool has_pages = *std::max_element(step.positions, step.positions + step.rows) >= kPageTokens;
+    if (tasks < wanted && has_pages) {
         cut(step, 1);
         run_pages(step, q, out);
     } else {
-        cut(step, std::min(tasks / wanted, fitting));
+        cut(step, std::min(std::max(tasks / wanted, 1), fitting));
         run_pieces(step, q, out);
     }
 }

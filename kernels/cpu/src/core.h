@@ -113,7 +113,8 @@ struct Core {
     const char* name;
     void (*linear)(const Product& product, int32_t tile_begin, int32_t tile_end);
     void (*decode_row)(const Tiles& w, int32_t row, float* out);  // one row of W, float32 [padded_in]
-    void (*pack_rows)(Codes codes, const PackedRows& rows, int32_t padded_in, uint8_t* tile);
+    // Columns [begin, begin + columns) of the rows; begin is a multiple of 256, columns of 32.
+    void (*pack_rows)(Codes codes, const PackedRows& rows, int32_t begin, int32_t columns, uint8_t* target);
     uint32_t (*read_blocks)(const uint8_t* data, size_t num_blocks);  // the or of all words of 256-byte blocks
     void (*quantize)(const float* x, int32_t padded_in, const QuantizedRow& out);
     void (*column_sums)(const float* x, int32_t padded_in, float* sums16, float* sums32);

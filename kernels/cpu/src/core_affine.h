@@ -25,14 +25,23 @@ inline void finish(const Product& p, int32_t tile, int32_t row, F32x16 sum) {
 struct Affine {
     F32x16 scale = zero_f32(), offset = zero_f32();
     Affine() = default;
-    explicit Affine(const GroupScale& g) : scale(g.scale), offset(g.bias - g.zero * g.scale) {}
     F32x16 add_to(F32x16 total, F32x16 dot, float sum) const { return fma(offset, broadcast(sum), fma(scale, dot, total)); }
     F32x16 add_to(F32x16 total, F32x16 dot, float step, float sum) const {
         return fma(offset, broadcast(sum), fma(scale * broadcast(step), dot, total));
     }
 };
 
-constexpr int kBlockColumns = 256;  // decoded to float32: 16 KiB, half of a level-1 cache
+inline void read_affines(const Tiles& w, const uint8_t* tile, const Block& block, Affine* groups) {
+    for_scales(w, tile, block, [&](int g, F32x16 scale) { groups[g].scale = scale; });
+    if (w.scheme == Scheme::kAffine) {
+        for_biases(w, tile, block, [&](int g, F32x16 bias) { groups[g].offset = bias; });
+    } else {
+        for (int g = 0; g < block.num_groups; ++g) {
+            groups[g].offset = zero_f32() - zero_of(w, tile, block, g) * groups[g].scale;
+        }
+    }
+}
+
 constexpr int kMaxRows = 128;
 
 }  // namespace

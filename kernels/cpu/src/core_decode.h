@@ -6,8 +6,9 @@
 
 namespace {
 
+using di::Block;
 using di::Codes;
-using di::kSuperColumns;
+using di::kBlockColumns;
 using di::kTileRows;
 using di::Scheme;
 using di::scale_bytes;
@@ -16,13 +17,6 @@ using di::Tiles;
 
 constexpr size_t step_bytes(Codes codes) {  // of 32 columns x 16 rows
     return codes == Codes::kInt8 ? 512 : codes == Codes::kInt4 ? 256 : 192;
-}
-
-// The machine's own prefetcher stops at each page's end, every few tiles: measured 10 % of a token's time.
-template <Codes C>
-inline void prefetch_codes(const uint8_t* step) {
-    constexpr size_t kAhead = 4096;
-    for (size_t i = 0; i < step_bytes(C); i += 64) prefetch(step + kAhead + i);
 }
 
 // Bit K of every byte moves to bit 2; the other bits are noise.
@@ -46,19 +40,36 @@ inline Quad quad_at(const uint8_t* step) {
     return mask(low, 0x03030303u) | mask(high, 0x04040404u);
 }
 
-// Sixteen values of `group`: scales, or biases stored the same way. Those of the next tile are called for a tile ahead:
-// waiting for them was a third of a token's time.
-inline F32x16 group_values(const Tiles& w, const uint8_t* tile, ScaleType type, size_t at, size_t super_at, int group) {
-    const uint8_t* values = tile + at + static_cast<size_t>(group) * kTileRows * scale_bytes(type);
-    prefetch(values + w.tile_bytes);
-    switch (type) {
-        case ScaleType::kF16: return load_f16(values);
-        case ScaleType::kF32: return load(reinterpret_cast<const float*>(values));
-        default: break;
+// Sixteen values each of a block's groups: scales, or biases stored the same way. `take(group, values)` gets them in
+// order; the kind is asked once a block.
+template <typename F>
+inline void for_values(ScaleType type, const uint8_t* values, const uint8_t* supers, int count, F&& take) {
+    const bool is_signed = type == ScaleType::kTwoLevelI8;
+    if (type == ScaleType::kF16) {
+        for (int g = 0; g < count; ++g) take(g, load_f16(values + g * 32));
+    } else if (type == ScaleType::kF32) {
+        for (int g = 0; g < count; ++g) take(g, load(reinterpret_cast<const float*>(values) + g * 16));
+    } else {
+        const F32x16 unit = load_f16(supers);
+        for (int g = 0; g < count; ++g) take(g, unit * (is_signed ? load_i8(values + g * 16) : load_u8(values + g * 16)));
     }
-    const int super = static_cast<int>(static_cast<int64_t>(group) * w.group_columns / kSuperColumns);
-    const F32x16 unit = load_f16(tile + super_at + static_cast<size_t>(super) * 32);
-    return unit * (type == ScaleType::kTwoLevelI8 ? load_i8(values) : load_u8(values));
+}
+
+template <typename F>
+inline void for_scales(const Tiles& w, const uint8_t* tile, const Block& block, F&& take) {
+    const uint8_t* values = tile + block.values;
+    for_values(w.scale_type, values + block.layout->scales, values + block.layout->super_scales, block.num_groups, take);
+}
+
+template <typename F>
+inline void for_biases(const Tiles& w, const uint8_t* tile, const Block& block, F&& take) {
+    const uint8_t* values = tile + block.values;
+    for_values(w.bias_type, values + block.layout->biases, values + block.layout->super_biases, block.num_groups, take);
+}
+
+inline F32x16 zero_of(const Tiles& w, const uint8_t* tile, const Block& block, int group) {
+    if (w.scheme == Scheme::kSym) return broadcast(static_cast<float>(1 << (static_cast<int>(w.codes) - 1)));
+    return load_u8(tile + block.values + block.layout->zeros + group * 16);
 }
 
 // w = (code - zero) * scale + bias, for the sixteen rows of one group.
@@ -66,18 +77,14 @@ struct GroupScale {
     F32x16 scale, zero, bias;
 };
 
-inline GroupScale group_scale(const Tiles& w, const uint8_t* tile, int group) {
-    GroupScale g;
-    g.scale = group_values(w, tile, w.scale_type, w.scales_at, w.super_scales_at, group);
-    g.zero = g.bias = zero_f32();
-    if (w.scheme == Scheme::kSym) {
-        g.zero = broadcast(static_cast<float>(1 << (static_cast<int>(w.codes) - 1)));
-    } else if (w.scheme == Scheme::kZero) {
-        g.zero = load_u8(tile + w.zeros_at + static_cast<size_t>(group) * 16);
-    } else {
-        g.bias = group_values(w, tile, w.bias_type, w.biases_at, w.super_biases_at, group);
-    }
-    return g;
+constexpr int kMaxGroups = kBlockColumns / 16;  // of a block
+
+inline void read_scales(const Tiles& w, const uint8_t* tile, const Block& block, GroupScale* groups) {
+    const bool is_affine = w.scheme == Scheme::kAffine;
+    for_scales(w, tile, block, [&](int g, F32x16 scale) {
+        groups[g] = {scale, is_affine ? zero_f32() : zero_of(w, tile, block, g), zero_f32()};
+    });
+    if (is_affine) for_biases(w, tile, block, [&](int g, F32x16 bias) { groups[g].bias = bias; });
 }
 
 template <Codes C, int K, int END>
@@ -92,16 +99,16 @@ inline void decode_quads(const GroupScale& g, const uint8_t* step, float* out) {
     }
 }
 
-// Columns [begin, end) of a tile as float32 [column][16]; begin and end are multiples of 32. Each operation rounds
-// once, as the format defines, so the result equals the reference decoder bit for bit.
+// A block as float32 [column][16]. Each operation rounds once, as the format defines, so the result equals the reference
+// decoder bit for bit.
 template <Codes C>
-void decode_quantized(const Tiles& w, const uint8_t* tile, int begin, int end, float* out) {
-    for (int column0 = begin; column0 < end; column0 += 32, out += 32 * kTileRows) {
-        const uint8_t* step = tile + column0 / 32 * step_bytes(C);
-        const GroupScale low = group_scale(w, tile, column0 / w.group_columns);
-        decode_quads<C, 0, 4>(low, step, out);
-        const GroupScale high = w.group_columns == 16 ? group_scale(w, tile, column0 / 16 + 1) : low;
-        decode_quads<C, 4, 8>(high, step, out + 16 * kTileRows);
+void decode_quantized(const Tiles& w, const uint8_t* tile, const Block& block, float* out) {
+    GroupScale groups[kMaxGroups];
+    read_scales(w, tile, block, groups);
+    const uint8_t* step = tile + block.codes;
+    for (int c = 0; c < block.columns; c += 32, out += 32 * kTileRows, step += step_bytes(C)) {
+        decode_quads<C, 0, 4>(groups[c / w.group_columns], step, out);
+        decode_quads<C, 4, 8>(groups[(c + 16) / w.group_columns], step, out + 16 * kTileRows);
     }
 }
 
@@ -113,27 +120,30 @@ inline F32x16 dense_column(const uint8_t* tile, int column0) {
 }
 
 template <Codes C>
-void decode_dense(const uint8_t* tile, int begin, int end, float* out) {
-    for (int c = begin; c < end; ++c) store(out + (c - begin) * 16, dense_column<C>(tile, c));
+void decode_dense(const uint8_t* codes, const Block& block, float* out) {
+    for (int c = 0; c < block.columns; ++c) store(out + c * 16, dense_column<C>(codes, c));
 }
 
-void decode_columns(const Tiles& w, const uint8_t* tile, int begin, int end, float* out) {
+void decode_block(const Tiles& w, const uint8_t* tile, const Block& block, float* out) {
     switch (w.codes) {
-        case Codes::kF32: return decode_dense<Codes::kF32>(tile, begin, end, out);
-        case Codes::kF16: return decode_dense<Codes::kF16>(tile, begin, end, out);
-        case Codes::kBf16: return decode_dense<Codes::kBf16>(tile, begin, end, out);
-        case Codes::kInt3: return decode_quantized<Codes::kInt3>(w, tile, begin, end, out);
-        case Codes::kInt4: return decode_quantized<Codes::kInt4>(w, tile, begin, end, out);
-        case Codes::kInt8: return decode_quantized<Codes::kInt8>(w, tile, begin, end, out);
+        case Codes::kF32: return decode_dense<Codes::kF32>(tile + block.codes, block, out);
+        case Codes::kF16: return decode_dense<Codes::kF16>(tile + block.codes, block, out);
+        case Codes::kBf16: return decode_dense<Codes::kBf16>(tile + block.codes, block, out);
+        case Codes::kInt3: return decode_quantized<Codes::kInt3>(w, tile, block, out);
+        case Codes::kInt4: return decode_quantized<Codes::kInt4>(w, tile, block, out);
+        case Codes::kInt8: return decode_quantized<Codes::kInt8>(w, tile, block, out);
     }
 }
 
 void decode_row(const Tiles& w, int32_t row, float* out) {
-    alignas(64) float columns[32 * 16];
+    alignas(64) float columns[kBlockColumns * 16];
     const uint8_t* tile = w.data + static_cast<size_t>(row / kTileRows) * w.tile_bytes;
-    for (int begin = 0; begin < w.padded_in; begin += 32) {
-        decode_columns(w, tile, begin, begin + 32, columns);
-        for (int c = 0; c < 32; ++c) out[begin + c] = begin + c < w.in_features ? columns[c * 16 + row % kTileRows] : 0.0f;
+    for (int begin = 0; begin < w.padded_in; begin += kBlockColumns) {
+        const Block block = block_at(w, begin);
+        decode_block(w, tile, block, columns);
+        for (int c = 0; c < block.columns; ++c) {
+            out[begin + c] = begin + c < w.in_features ? columns[c * 16 + row % kTileRows] : 0.0f;
+        }
     }
 }
 

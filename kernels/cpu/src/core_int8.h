@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core_affine.h"
+#include "core_gemv.h"
 
 namespace {
 
@@ -26,41 +27,21 @@ inline F32x16 int8_dot(const uint8_t* step, const int8_t* x) {
     return dot.value();
 }
 
-template <Codes C>
-F32x16 gemv_int8_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) {
-    F32x16 total = zero_f32();
-    Affine affine;
-    int next_group_at = 0, group = 0;
-    for (int c = 0; c < w.padded_in; c += 32) {
-        if (c == next_group_at) {
-            affine = Affine(group_scale(w, tile, group++));
-            next_group_at += w.group_columns;
-        }
-        const uint8_t* step = tile + c / 32 * step_bytes(C);
-        prefetch_codes<C>(step);
-        const F32x16 dot = int8_dot<C, 0, 8>(step, in.codes + c);
-        total = affine.add_to(total, dot, in.steps[c / 32], in.sums32[c / 32]);
-    }
-    return total;
-}
+// A row of int8 codes, as `gemv_tile` wants it.
+struct CodesRow {
+    const di::Input& in;
 
-template <Codes C>
-F32x16 gemv_int8_tile_by16(const Tiles& w, const uint8_t* tile, const di::Input& in) {
-    F32x16 total = zero_f32();
-    for (int c = 0; c < w.padded_in; c += 32) {
-        const uint8_t* step = tile + c / 32 * step_bytes(C);
-        prefetch_codes<C>(step);
-        const Affine low(group_scale(w, tile, c / 16)), high(group_scale(w, tile, c / 16 + 1));
-        total = low.add_to(total, int8_dot<C, 0, 4>(step, in.codes + c), in.steps[c / 32], in.sums16[c / 16]);
-        total = high.add_to(total, int8_dot<C, 4, 8>(step, in.codes + c), in.steps[c / 32], in.sums16[c / 16 + 1]);
+    template <Codes C, int FIRST, int END>
+    F32x16 add(const Affine& group, const uint8_t* step, int c, F32x16 total) const {
+        const float sum = END - FIRST == 8 ? in.sums32[c / 32] : in.sums16[c / 16 + FIRST / 4];
+        return group.add_to(total, int8_dot<C, FIRST, END>(step, in.codes + c), in.steps[c / 32], sum);
     }
-    return total;
-}
+};
 
 // A block of columns with its codes one a byte and its scales in float32.
 struct CodeBlock {
     alignas(64) uint8_t quads[kBlockColumns / 4 * 64];
-    Affine affines[kBlockColumns / 16];  // one per 32 columns, or one per 16
+    Affine groups[kMaxGroups];
 };
 
 template <Codes C, int K>
@@ -71,23 +52,16 @@ inline void unpack_quads(const uint8_t* step, uint8_t* quads) {
     }
 }
 
-template <Codes C, int UNIT>
-void unpack_block(const Tiles& w, const uint8_t* tile, int begin, int columns, CodeBlock& block) {
-    for (int c = 0; c < columns; c += 32) {
-        unpack_quads<C, 0>(tile + (begin + c) / 32 * step_bytes(C), block.quads + c / 4 * 64);
-    }
-    int group = -1;
-    for (int c = 0; c < columns; c += UNIT) {
-        const int wanted = (begin + c) / w.group_columns;
-        Affine& affine = block.affines[c / UNIT];
-        affine = wanted == group ? block.affines[c / UNIT - 1] : Affine(group_scale(w, tile, wanted));
-        group = wanted;
-    }
+template <Codes C>
+void unpack_block(const Tiles& w, const uint8_t* tile, const Block& block, CodeBlock& out) {
+    const uint8_t* step = tile + block.codes;
+    for (int c = 0; c < block.columns; c += 32, step += step_bytes(C)) unpack_quads<C, 0>(step, out.quads + c / 4 * 64);
+    read_affines(w, tile, block, out.groups);
 }
 
 // sums[ROWS][16] += the block's part of W x, for ROWS rows from `row` on.
 template <Codes C, int UNIT, int ROWS>
-void gemm_int8_block(const CodeBlock& block, int begin, int columns, const di::Input& in, int row, float* sums) {
+void gemm_int8_block(const CodeBlock& block, int group_columns, int begin, int columns, const di::Input& in, int row, float* sums) {
     const int8_t* codes = in.codes + static_cast<int64_t>(row) * in.stride + begin;
     const float* steps = in.steps + static_cast<int64_t>(row) * (in.stride / 32) + begin / 32;
     const float* unit_sums = UNIT == 16 ? in.sums16 : in.sums32;
@@ -100,7 +74,7 @@ void gemm_int8_block(const CodeBlock& block, int begin, int columns, const di::I
             const Quad quad = load_quad(block.quads + (c / 4 + k) * 64);
             for (int r = 0; r < ROWS; ++r) dots[r].add(quad, codes + r * static_cast<int64_t>(in.stride) + c + 4 * k);
         }
-        const Affine affine = block.affines[c / UNIT];
+        const Affine affine = block.groups[c / group_columns];
         for (int r = 0; r < ROWS; ++r) {
             const float step = steps[r * (in.stride / 32) + c / 32], sum = unit_sums[r * (in.stride / UNIT) + c / UNIT];
             totals[r] = affine.add_to(totals[r], dots[r].value(), step, sum);
@@ -109,19 +83,27 @@ void gemm_int8_block(const CodeBlock& block, int begin, int columns, const di::I
     for (int r = 0; r < ROWS; ++r) store(sums + r * 16, totals[r]);
 }
 
+// A number of rows as a type.
+template <int N>
+struct Rows {
+    static constexpr int value = N;
+};
+
 template <Codes C, int UNIT>
 void gemm_int8_tile(const Product& p, int32_t tile) {
-    constexpr int kRows = kInt8Rows;
     alignas(64) float sums[kMaxRows * 16];
     CodeBlock block;
     const di::Input& in = *p.input;
     memset(sums, 0, sizeof(float) * 16 * static_cast<size_t>(in.rows));
     for (int begin = 0; begin < p.w->padded_in; begin += kBlockColumns) {
-        const int rest = p.w->padded_in - begin, columns = rest < kBlockColumns ? rest : kBlockColumns;
-        unpack_block<C, UNIT>(*p.w, tile_at(*p.w, tile), begin, columns, block);
+        const Block place = block_at(*p.w, begin);
+        unpack_block<C>(*p.w, tile_at(*p.w, tile), place, block);
+        const auto add_rows = [&](auto rows, int r) {
+            gemm_int8_block<C, UNIT, rows.value>(block, p.w->group_columns, begin, place.columns, in, r, sums + r * 16);
+        };
         int r = 0;
-        for (; r + kRows <= in.rows; r += kRows) gemm_int8_block<C, UNIT, kRows>(block, begin, columns, in, r, sums + r * 16);
-        for (; r < in.rows; ++r) gemm_int8_block<C, UNIT, 1>(block, begin, columns, in, r, sums + r * 16);
+        for (; r + kInt8Rows <= in.rows; r += kInt8Rows) add_rows(Rows<kInt8Rows>(), r);
+        for (; r < in.rows; ++r) add_rows(Rows<1>(), r);
     }
     for (int r = 0; r < in.rows; ++r) finish(p, tile, r, load(sums + r * 16));
 }
@@ -134,7 +116,7 @@ void linear_int8_of(const Product& p, int32_t tile_begin, int32_t tile_end) {
         if (p.input->rows > 1) {
             by16 ? gemm_int8_tile<C, 16>(p, t) : gemm_int8_tile<C, 32>(p, t);
         } else {
-            finish(p, t, 0, by16 ? gemv_int8_tile_by16<C>(*p.w, tile, *p.input) : gemv_int8_tile<C>(*p.w, tile, *p.input));
+            finish(p, t, 0, by16 ? gemv_tile<C, true>(*p.w, tile, CodesRow{*p.input}) : gemv_tile<C, false>(*p.w, tile, CodesRow{*p.input}));
         }
     }
 }

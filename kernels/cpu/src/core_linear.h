@@ -53,36 +53,16 @@ inline F32x16 codes_dot(const uint8_t* step, const float* x) {
     return sums.total();
 }
 
-template <Codes C>
-F32x16 gemv_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) {
-    F32x16 total = zero_f32();
-    Affine affine;
-    int next_group_at = 0, group = 0;
-    for (int c = 0; c < w.padded_in; c += 32) {
-        if (c == next_group_at) {
-            affine = Affine(group_scale(w, tile, group++));
-            next_group_at += w.group_columns;
-        }
-        const uint8_t* step = tile + c / 32 * step_bytes(C);
-        prefetch_codes<C>(step);
-        const F32x16 dot = codes_dot<C, 0, 8>(step, in.x + c);
-        total = affine.add_to(total, dot, in.sums32[c / 32]);
-    }
-    return total;
-}
+// A row in float32, as `gemv_tile` wants it.
+struct FloatRow {
+    const di::Input& in;
 
-template <Codes C>
-F32x16 gemv_tile_by16(const Tiles& w, const uint8_t* tile, const di::Input& in) {
-    F32x16 total = zero_f32();
-    for (int c = 0; c < w.padded_in; c += 32) {
-        const uint8_t* step = tile + c / 32 * step_bytes(C);
-        prefetch_codes<C>(step);
-        const Affine low(group_scale(w, tile, c / 16)), high(group_scale(w, tile, c / 16 + 1));
-        total = low.add_to(total, codes_dot<C, 0, 4>(step, in.x + c), in.sums16[c / 16]);
-        total = high.add_to(total, codes_dot<C, 4, 8>(step, in.x + c), in.sums16[c / 16 + 1]);
+    template <Codes C, int FIRST, int END>
+    F32x16 add(const Affine& group, const uint8_t* step, int c, F32x16 total) const {
+        const float sum = END - FIRST == 8 ? in.sums32[c / 32] : in.sums16[c / 16 + FIRST / 4];
+        return group.add_to(total, codes_dot<C, FIRST, END>(step, in.x + c), sum);
     }
-    return total;
-}
+};
 
 template <Codes C>
 F32x16 gemv_dense_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) {
@@ -98,17 +78,21 @@ F32x16 gemv_dense_tile(const Tiles& w, const uint8_t* tile, const di::Input& in)
 
 using GemvTile = F32x16 (*)(const Tiles&, const uint8_t*, const di::Input&);
 
+template <Codes C>
+F32x16 gemv_float_tile(const Tiles& w, const uint8_t* tile, const di::Input& in) {
+    return w.group_columns == 16 ? gemv_tile<C, true>(w, tile, FloatRow{in}) : gemv_tile<C, false>(w, tile, FloatRow{in});
+}
+
 GemvTile gemv_for(const Tiles& w) {
-    const bool by16 = w.group_columns == 16;
     switch (w.codes) {
         case Codes::kF32: return gemv_dense_tile<Codes::kF32>;
         case Codes::kF16: return gemv_dense_tile<Codes::kF16>;
         case Codes::kBf16: return gemv_dense_tile<Codes::kBf16>;
-        case Codes::kInt3: return by16 ? gemv_tile_by16<Codes::kInt3> : gemv_tile<Codes::kInt3>;
-        case Codes::kInt4: return by16 ? gemv_tile_by16<Codes::kInt4> : gemv_tile<Codes::kInt4>;
+        case Codes::kInt3: return gemv_float_tile<Codes::kInt3>;
+        case Codes::kInt4: return gemv_float_tile<Codes::kInt4>;
         case Codes::kInt8: break;
     }
-    return by16 ? gemv_tile_by16<Codes::kInt8> : gemv_tile<Codes::kInt8>;
+    return gemv_float_tile<Codes::kInt8>;
 }
 
 // sums[ROWS][16] += block[columns][16]^T x[ROWS][stride]
@@ -138,12 +122,12 @@ void gemm_tile(const Product& p, int32_t tile) {
     const di::Input& in = *p.input;
     memset(sums, 0, sizeof(float) * 16 * static_cast<size_t>(in.rows));
     for (int begin = 0; begin < p.w->padded_in; begin += kBlockColumns) {
-        const int rest = p.w->padded_in - begin, columns = rest < kBlockColumns ? rest : kBlockColumns;
-        decode_columns(*p.w, tile_at(*p.w, tile), begin, begin + columns, block);
+        const Block place = block_at(*p.w, begin);
+        decode_block(*p.w, tile_at(*p.w, tile), place, block);
         for (int r = 0; r < in.rows; r += kGemmRows) {
             const int rows = in.rows - r < kGemmRows ? in.rows - r : kGemmRows;
             const float* x = in.x + static_cast<int64_t>(r) * in.stride + begin;
-            gemm_rows<kGemmRows>(rows, block, columns, x, in.stride, sums + r * 16);
+            gemm_rows<kGemmRows>(rows, block, place.columns, x, in.stride, sums + r * 16);
         }
     }
     for (int r = 0; r < in.rows; ++r) finish(p, tile, r, load(sums + r * 16));

@@ -1,4 +1,4 @@
-// From rows of a checkpoint's bitstream to the quads of a tile (tiles.h), sixteen rows at a time.
+// From rows of a checkpoint's bitstream to the quads of a block (tiles.h), sixteen rows at a time.
 #pragma once
 
 #include <string.h>
@@ -76,15 +76,16 @@ inline void load_words(const PackedRows& rows, size_t begin, size_t size, Quad* 
 }
 
 template <Codes C>
-void pack_rows_of(const PackedRows& rows, int32_t padded_in, uint8_t* tile) {
-    constexpr int kWords = C == Codes::kInt3 ? 12 : 16;
-    const int num_words = static_cast<int>(static_cast<int64_t>(padded_in) * static_cast<int>(C) / 32);
+void pack_rows_of(const PackedRows& rows, int32_t begin, int32_t columns, uint8_t* target) {
+    constexpr int kWords = C == Codes::kInt3 ? 12 : 16;  // a divisor of what a block has
+    const int num_words = columns / 32 * static_cast<int>(C);
+    const size_t at = static_cast<size_t>(begin / 32) * static_cast<size_t>(C) * 4;
     const Quad flip = repeat(rows.is_signed ? sign_of<C>() : 0u);
     for (int first = 0; first < num_words; first += kWords) {
         const int rest = num_words - first, count = rest < kWords ? rest : kWords;
         Quad words[16];
-        load_words(rows, static_cast<size_t>(first) * 4, kWords * 4, words);
-        uint8_t* out = tile + static_cast<size_t>(first) * 64;
+        load_words(rows, at + static_cast<size_t>(first) * 4, kWords * 4, words);
+        uint8_t* out = target + static_cast<size_t>(first) * 64;
         if constexpr (C == Codes::kInt3) {
             for (int i = 0; i < count; i += 3) pack_step_of_three(words + i, flip, out + i * 64);
         } else {
@@ -93,11 +94,11 @@ void pack_rows_of(const PackedRows& rows, int32_t padded_in, uint8_t* tile) {
     }
 }
 
-void pack_rows(Codes codes, const PackedRows& rows, int32_t padded_in, uint8_t* tile) {
+void pack_rows(Codes codes, const PackedRows& rows, int32_t begin, int32_t columns, uint8_t* target) {
     switch (codes) {
-        case Codes::kInt3: return pack_rows_of<Codes::kInt3>(rows, padded_in, tile);
-        case Codes::kInt4: return pack_rows_of<Codes::kInt4>(rows, padded_in, tile);
-        default: return pack_rows_of<Codes::kInt8>(rows, padded_in, tile);
+        case Codes::kInt3: return pack_rows_of<Codes::kInt3>(rows, begin, columns, target);
+        case Codes::kInt4: return pack_rows_of<Codes::kInt4>(rows, begin, columns, target);
+        default: return pack_rows_of<Codes::kInt8>(rows, begin, columns, target);
     }
 }
 

@@ -15,25 +15,40 @@ size_t source_row_bytes(const Tiles& w) {
     return (static_cast<size_t>(w.in_features) * static_cast<size_t>(w.codes) + 7) / 8;
 }
 
-// Per-row arrays [out][count] -> [count][16] of the tile, for rows [first, first + rows).
+// The first `count` of `stride` values of each row -> [count][16].
 template <typename T>
-void pack_values(const void* source, int32_t count, int32_t first, int32_t rows, uint8_t* target) {
-    const uint8_t* values = static_cast<const uint8_t*>(source) + static_cast<size_t>(first) * count * sizeof(T);
+void pack_values(const uint8_t* values, int32_t stride, int32_t rows, int32_t count, uint8_t* target) {
     for (int32_t g = 0; g < count; ++g) {
         for (int32_t r = 0; r < rows; ++r) {
-            const size_t from = static_cast<size_t>(r) * count + g, to = static_cast<size_t>(g) * kTileRows + r;
+            const size_t from = static_cast<size_t>(r) * stride + g, to = static_cast<size_t>(g) * kTileRows + r;
             std::memcpy(target + to * sizeof(T), values + from * sizeof(T), sizeof(T));
         }
     }
 }
 
-void pack_groups(const void* source, size_t element, int32_t count, int32_t first, int32_t rows, uint8_t* target) {
+void pack_groups(size_t element, const uint8_t* values, int32_t stride, int32_t rows, int32_t count, uint8_t* target) {
     switch (element) {
-        case 1: return pack_values<uint8_t>(source, count, first, rows, target);
-        case 2: return pack_values<uint16_t>(source, count, first, rows, target);
-        default: return pack_values<uint32_t>(source, count, first, rows, target);
+        case 1: return pack_values<uint8_t>(values, stride, rows, count, target);
+        case 2: return pack_values<uint16_t>(values, stride, rows, count, target);
+        default: return pack_values<uint32_t>(values, stride, rows, count, target);
     }
 }
+
+}  // namespace
+
+// Sixteen rows on their way into a tile.
+struct TileSource {
+    const di_linear_source& source;
+    int32_t first, rows;
+
+    // `count` values of each row from `begin` on, where a row has `stride` of them; beyond those, nothing.
+    void pack(const void* values, size_t element, int32_t stride, int32_t begin, int32_t count, uint8_t* target) const {
+        const uint8_t* from = static_cast<const uint8_t*>(values) + (static_cast<size_t>(first) * stride + begin) * element;
+        pack_groups(element, from, stride, rows, std::min(count, stride - begin), target);
+    }
+};
+
+namespace {
 
 void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
@@ -87,46 +102,82 @@ void PackedLinear::plan(const di_linear_source& source) {
     w.padded_in = round_up(source.in_features, kColumnStep);
     w.num_tiles = round_up(source.out_features, kTileRows) / kTileRows;
     w.codes = static_cast<Codes>(source.codes);
-    w.tile_bytes = static_cast<size_t>(w.padded_in / kColumnStep) * code_bytes_per_step(w.codes);
+    const size_t step_bytes = code_bytes_per_step(w.codes), num_steps = static_cast<size_t>(w.padded_in / kColumnStep);
+    w.block_bytes = kBlockColumns / kColumnStep * step_bytes;
+    w.tile_bytes = num_steps * step_bytes;
     if (is_dense(w.codes)) return;
     w.scheme = static_cast<Scheme>(source.scheme);
     w.scale_type = static_cast<ScaleType>(source.scale_type);
     w.bias_type = static_cast<ScaleType>(source.bias_type);
-    w.group_columns = source.group_size == -1 ? w.padded_in : source.group_size;
-    w.num_groups = source.group_size == -1 ? 1 : (w.in_features + w.group_columns - 1) / w.group_columns;
-    // Groups of 16 are read two at a time, so the second half of the last step needs an entry, too.
-    const size_t groups = static_cast<size_t>(round_up(w.num_groups, 2));
-    const size_t supers = static_cast<size_t>((w.padded_in + kSuperColumns - 1) / kSuperColumns);
-    const auto reserve = [&](size_t count, size_t element) {
-        const size_t at = w.tile_bytes;
-        w.tile_bytes += (count * element * kTileRows + 63) / 64 * 64;
+    w.has_one_group = source.group_size == -1;
+    w.group_columns = w.has_one_group ? kBlockColumns : source.group_size;
+    const int32_t rest = w.padded_in % kBlockColumns;
+    w.whole = layout(kBlockColumns);
+    w.last = w.has_one_group ? w.whole : layout(rest);
+    const size_t whole = static_cast<size_t>(w.whole.codes), last = rest > 0 ? static_cast<size_t>(w.last.codes) : 0;
+    if (w.has_one_group) {
+        w.tile_bytes += whole;
+    } else {
+        w.block_bytes += whole;
+        w.tile_bytes += static_cast<size_t>(w.padded_in / kBlockColumns) * whole + last;
+    }
+}
+
+// Of a block with so many columns.
+BlockLayout PackedLinear::layout(int32_t columns) const {
+    const Tiles& w = tiles_;
+    const int32_t groups = (columns + w.group_columns - 1) / w.group_columns;
+    int32_t end = 0;
+    const auto reserve = [&](bool exists, int32_t count, int32_t element) {
+        const int32_t at = end;
+        if (exists) end += count * element * kTileRows;
         return at;
     };
-    w.scales_at = reserve(groups, scale_bytes(w.scale_type));
-    if (is_two_level(w.scale_type)) w.super_scales_at = reserve(supers, 2);
-    if (w.scheme == Scheme::kZero) w.zeros_at = reserve(groups, 1);
-    if (w.scheme == Scheme::kAffine) w.biases_at = reserve(groups, scale_bytes(w.bias_type));
-    if (w.scheme == Scheme::kAffine && is_two_level(w.bias_type)) w.super_biases_at = reserve(supers, 2);
+    const bool is_affine = w.scheme == Scheme::kAffine;
+    BlockLayout layout;
+    layout.scales = reserve(true, groups, scale_bytes(w.scale_type));
+    layout.super_scales = reserve(is_two_level(w.scale_type), 1, 2);
+    layout.zeros = reserve(w.scheme == Scheme::kZero, groups, 1);
+    layout.biases = reserve(is_affine, groups, scale_bytes(w.bias_type));
+    layout.super_biases = reserve(is_affine && is_two_level(w.bias_type), 1, 2);
+    layout.codes = round_up(end, 64);
+    return layout;
 }
 
 void PackedLinear::pack_tile(const Core& core, const di_linear_source& source, int32_t tile_index) {
     const Tiles& w = tiles_;
     uint8_t* tile = data_.get() + static_cast<size_t>(tile_index) * w.tile_bytes;
     const int32_t first = tile_index * kTileRows, rows = std::min(kTileRows, w.out_features - first);
-    const auto groups = [&](const void* values, size_t element, int32_t count, size_t at) {
-        pack_groups(values, element, count, first, rows, tile + at);
-    };
-    if (is_dense(w.codes)) return groups(source.weight, w.codes == Codes::kF32 ? 4 : 2, w.in_features, 0);
+    const TileSource from{source, first, rows};
+    if (is_dense(w.codes)) return from.pack(source.weight, w.codes == Codes::kF32 ? 4 : 2, w.in_features, 0, w.in_features, tile);
     const size_t row_bytes = source_row_bytes(w);
     const uint8_t* codes = static_cast<const uint8_t*>(source.weight) + static_cast<size_t>(first) * row_bytes;
-    core.pack_rows(w.codes, {codes, row_bytes, rows, w.scheme == Scheme::kSym}, w.padded_in, tile);
-    const int32_t supers = (w.in_features + kSuperColumns - 1) / kSuperColumns;
-    groups(source.scales, scale_bytes(w.scale_type), w.num_groups, w.scales_at);
-    if (is_two_level(w.scale_type)) groups(source.super_scales, 2, supers, w.super_scales_at);
-    if (w.scheme == Scheme::kZero) groups(source.zeros, 1, w.num_groups, w.zeros_at);
+    for (int32_t begin = 0; begin < w.in_features; begin += kBlockColumns) {
+        const Block block = block_at(w, begin);
+        core.pack_rows(w.codes, {codes, row_bytes, rows, w.scheme == Scheme::kSym}, begin, block.columns, tile + block.codes);
+        if (begin == 0 || !w.has_one_group) pack_scales(from, begin, block, tile + block.values);
+    }
+}
+
+void PackedLinear::pack_scales(const TileSource& from, int32_t begin, const Block& block, uint8_t* values) const {
+    const Tiles& w = tiles_;
+    const BlockLayout& at = *block.layout;
+    const di_linear_source& source = from.source;
+    const int32_t columns = w.has_one_group ? w.in_features : w.group_columns;
+    const int32_t num_groups = (w.in_features + columns - 1) / columns;
+    const int32_t num_supers = (w.in_features + kBlockColumns - 1) / kBlockColumns;
+    const auto groups = [&](const void* from_values, int32_t element, int32_t offset) {
+        from.pack(from_values, static_cast<size_t>(element), num_groups, begin / columns, block.num_groups, values + offset);
+    };
+    const auto supers = [&](ScaleType type, const void* from_values, int32_t offset) {
+        if (is_two_level(type)) from.pack(from_values, 2, num_supers, begin / kBlockColumns, 1, values + offset);
+    };
+    groups(source.scales, scale_bytes(w.scale_type), at.scales);
+    supers(w.scale_type, source.super_scales, at.super_scales);
+    if (w.scheme == Scheme::kZero) groups(source.zeros, 1, at.zeros);
     if (w.scheme != Scheme::kAffine) return;
-    groups(source.biases, scale_bytes(w.bias_type), w.num_groups, w.biases_at);
-    if (is_two_level(w.bias_type)) groups(source.super_biases, 2, supers, w.super_biases_at);
+    groups(source.biases, scale_bytes(w.bias_type), at.biases);
+    supers(w.bias_type, source.super_biases, at.super_biases);
 }
 
 size_t PackedLinear::num_bytes() const {

@@ -11,6 +11,8 @@
 
 namespace di {
 
+struct TileSource;
+
 class PackedLinear {
   public:
     // Copies everything `source` points to into tiles. Throws std::invalid_argument for what the kernels cannot run.
@@ -21,7 +23,9 @@ class PackedLinear {
 
   private:
     void plan(const di_linear_source& source);
+    BlockLayout layout(int32_t columns) const;
     void pack_tile(const Core& core, const di_linear_source& source, int32_t tile);
+    void pack_scales(const TileSource& from, int32_t begin, const Block& block, uint8_t* values) const;
 
     Tiles tiles_;
     PageArray<uint8_t> data_;

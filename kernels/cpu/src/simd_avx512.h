@@ -16,7 +16,7 @@ struct Quad {
 };
 
 inline F32x16 broadcast(float v) { return {_mm512_set1_ps(v)}; }
-inline void prefetch(const uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
+inline void prefetch(const uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1); }
 inline F32x16 zero_f32() { return {_mm512_setzero_ps()}; }
 inline F32x16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
 inline void store(float* p, F32x16 v) { _mm512_storeu_ps(p, v.v); }

@@ -13,8 +13,9 @@ namespace di {
 // Runs a loop's body for index 0..count-1 on the calling thread and the workers.
 //
 // Indices are claimed one by one, and the caller works too: a worker that the system has put aside claims nothing and
-// so delays nobody, which keeps a loop fast on an oversubscribed machine. Workers watch for the next loop for some
-// microseconds (loops follow each other closely within a token), then sleep on a condition variable.
+// so delays nobody, which keeps a loop fast on an oversubscribed machine. Who waits, for the next loop or for the last
+// index, watches for about a microsecond (loops follow each other closely within a token), then lets others run on its
+// core, and then sleeps: only an idle core fetches a thread that waits behind another one's.
 class ThreadPool {
   public:
     explicit ThreadPool(int num_threads);
@@ -41,6 +42,8 @@ class ThreadPool {
     void work();
     void worker_loop();
     bool wait_for_loop(uint32_t seen);
+    void wait_for_others(int32_t count);
+    void count_finished(int32_t count);
 
     // 32 bits of generation, 16 of the loop's count, 16 of its next unclaimed index, changed by compare-and-swap: a
     // claim succeeds only while the loop whose task was read is still the current one.
@@ -50,8 +53,9 @@ class ThreadPool {
     std::atomic<void*> context_{nullptr};
 
     std::mutex mutex_;
-    std::condition_variable wake_;
+    std::condition_variable wake_, done_;
     std::atomic<int> sleepers_{0};
+    std::atomic<bool> caller_sleeps_{false};
     std::atomic<bool> stopping_{false};
     std::vector<std::thread> workers_;
 };
