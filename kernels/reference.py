@@ -90,6 +90,33 @@ def attention(
     return np.asarray(np.einsum("hnm,mhd->nhd", weights[..., : len(keys)], values))
 
 
+def convolve(x: Floats, kernel: Floats) -> Floats:
+    """x [n, channels], each with its own kernel [taps, channels], the newest input last; silu."""
+    taps = len(kernel)
+    padded = np.concatenate([np.zeros((taps - 1, x.shape[1]), x.dtype), x])
+    sums = sum(padded[tap : tap + len(x)] * kernel[tap] for tap in range(taps))
+    return activation("silu", np.asarray(sums))
+
+
+def delta_rule(
+    queries: Floats, keys: Floats, values: Floats, decays: Floats, betas: Floats
+) -> Floats:
+    """The gated delta rule from an empty state on (transformers: modeling_qwen3_next.py).
+
+    queries, keys [n, heads, key_dim] of length 1 before the scaling by key_dim ** -0.5, values
+    [n, heads, value_dim], decays and betas [n, heads]. Returns [n, heads, value_dim].
+    """
+    n, heads, key_dim = keys.shape
+    state = np.zeros((heads, key_dim, values.shape[2]), values.dtype)
+    out = np.empty_like(values)
+    for t in range(n):
+        state = state * decays[t, :, None, None]
+        known = np.einsum("hkv,hk->hv", state, keys[t])
+        state = state + keys[t, :, :, None] * ((values[t] - known) * betas[t, :, None])[:, None]
+        out[t] = np.einsum("hkv,hk->hv", state, queries[t]) * key_dim**-0.5
+    return out
+
+
 def softcap(x: Floats, cap: float) -> Floats:
     """cap * tanh(x / cap); x itself for a cap of 0."""
     return np.asarray(cap * np.tanh(x / cap)) if cap else x

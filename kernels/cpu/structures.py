@@ -70,6 +70,18 @@ class Mla(Structure):
     )
 
 
+class DeltaNet(Structure):
+    """`di_delta_net`: the sizes of linear layers."""
+
+    _fields_ = (
+        ("num_key_heads", c_int32),
+        ("num_value_heads", c_int32),
+        ("key_head_dim", c_int32),
+        ("value_head_dim", c_int32),
+        ("conv_kernel", c_int32),
+    )
+
+
 class Config(Structure):
     """`di_config`: sizes and constants of a model."""
 
@@ -101,6 +113,7 @@ class Config(Structure):
         ("ropes", c_void_p),
         ("moe", Moe),
         ("mla", Mla),
+        ("delta_net", DeltaNet),
     )
 
 
@@ -139,6 +152,15 @@ class Layer(Structure):
         ("output_gate", c_void_p),
         ("q_norm", c_void_p),
         ("k_norm", c_void_p),
+        ("in_proj_qkv", c_void_p),
+        ("in_proj_z", c_void_p),
+        ("in_proj_b", c_void_p),
+        ("in_proj_a", c_void_p),
+        ("out_proj", c_void_p),
+        ("conv1d", c_void_p),
+        ("decay", c_void_p),
+        ("dt_bias", c_void_p),
+        ("delta_norm", c_void_p),
         ("sinks", c_void_p),
         ("sliding_window", c_int32),
         ("rope", c_int32),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from app.core.errors import EngineError, ResourceError
 from app.core.events import RequestFinished, TokensGenerated
 from app.engine.engine import Engine
 from app.engine.executors.base import Executor, LogitsWanted, SequenceChunk
+from app.engine.executors.cpu import CpuExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.engine.kv_cache import KVCache
 from app.engine.loader import load_engine
@@ -25,6 +27,7 @@ from app.engine.memory_plan import (
     workspace_bytes,
 )
 from app.engine.request import Request, SamplingParams
+from app.engine.sampling import Sampler
 from app.spec.registry import create_spec
 from tests.families.hybrid_cases import CASES
 from tests.family_models import TOKENS, create_executor, write_folder
@@ -32,7 +35,10 @@ from tests.spec.popular_hybrid import QWEN3_NEXT
 
 CASE = next(case for case in CASES if case.name == "qwen3.5")
 GREEDY = SamplingParams(temperature=0.0, max_tokens=12, ignore_eos=True)
-EXECUTORS = {"reference": ReferenceExecutor}
+EXECUTORS: dict[str, tuple[type[Executor], dict[str, Any]]] = {
+    "reference": (ReferenceExecutor, {}),
+    "cpu": (CpuExecutor, {"num_threads": 2, "kv_dtype": "fp32"}),
+}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +53,8 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=EXECUTORS)
 def executor(request: pytest.FixtureRequest, model_dir: Path) -> Iterator[Executor]:
     """Two slots of each executor that has linear layers."""
-    executor = create_executor(EXECUTORS[request.param], model_dir, num_slots=2)
+    kind, options = EXECUTORS[request.param]
+    executor = create_executor(kind, model_dir, num_slots=2, **options)
     yield executor
     executor.close()
 
@@ -117,6 +124,31 @@ def test_after_a_step_that_failed_only_a_new_beginning_is_left(
     np.testing.assert_array_equal(step(executor, 0, 20), first)
 
 
+def test_threads_and_batches_change_no_token(model_dir: Path) -> None:
+    """Three sequences at once, drawn natively, on one thread and on three."""
+    prompts = [TOKENS[:20], TOKENS[20:33], TOKENS[33:50]]
+    params = [SamplingParams(temperature=t, seed=7) for t in (0.0, 0.8, 1.3)]
+    replies = []
+    for num_threads in (1, 3):
+        options: dict[str, Any] = {"num_slots": 3, "num_threads": num_threads}
+        executor = create_executor(CpuExecutor, model_dir, **options)
+        samplers = [
+            Sampler(chosen, prompt.tolist(), executor.spec.vocab_size)
+            for chosen, prompt in zip(params, prompts, strict=True)
+        ]
+        chunks = [SequenceChunk(slot, 0, prompt) for slot, prompt in enumerate(prompts)]
+        found: list[list[int | None]] = []
+        for position in range(8):
+            found.append(executor.sample(chunks, samplers))
+            chunks = [
+                SequenceChunk(slot, len(prompts[slot]) + position, np.array([token], np.int32))
+                for slot, token in enumerate(found[-1])
+            ]
+        replies.append(found)
+        executor.close()
+    assert replies[0] == replies[1]
+
+
 # --- which tokens a slot shares ------------------------------------------------------------------
 
 
@@ -178,7 +210,8 @@ def generate(engine: Engine, prompt: str) -> Reply:
 @pytest.fixture(params=EXECUTORS)
 def engines(request: pytest.FixtureRequest, model_dir: Path) -> Iterator[tuple[Engine, Engine]]:
     """One that a conversation runs in, and one that is asked as if nothing had been before."""
-    loaded = [load_engine(model_dir, request.param, 200, activations="fp32") for _ in range(2)]
+    options = {"activations": "fp32", "kv_dtype": "fp32"}
+    loaded = [load_engine(model_dir, request.param, 200, **options) for _ in range(2)]
     yield loaded[0].engine, loaded[1].engine
     for engine in loaded:
         engine.close()
@@ -234,5 +267,6 @@ def test_executors_hold_the_states_that_are_planned(executor: Executor) -> None:
     spec = executor.spec
     step(executor, 0, 3)
     kv_bytes = executor.memory_use().kv_bytes
-    pages = 60 * kv_bytes_per_token(spec, "fp32")  # one slot, as long as the context
-    assert kv_bytes == pages + 2 * spec.state_bytes
+    # One slot has begun: as long as the context, or a page of the cpu executor's.
+    page = 256 if executor.name == "cpu" else 60
+    assert kv_bytes == page * kv_bytes_per_token(spec, "fp32") + 2 * spec.state_bytes

@@ -145,7 +145,7 @@ QWEN35_MOE_GGUF = GgufLayout("qwen35moe", _qwen3_5_moe, transform=_tile)
 
 
 def _case(name: str, model_type: str, changes: dict[str, Any], gguf: GgufLayout) -> FamilyCase:
-    return FamilyCase(name, model_type, changes, gguf, center_norms, cpu_refusal="delta_net")
+    return FamilyCase(name, model_type, changes, gguf, center_norms)
 
 
 CASES = [

@@ -13,7 +13,8 @@ from app.checkpoint.schemes import Linear
 from app.engine.executors.cpu_weights import PlannedLinear
 from kernels import reference
 from kernels.cpu.native import Context, NativeLinear, NativeModel, pointer
-from kernels.cpu.structures import Config, Layer, Mla, Mlp, Moe, Norm, Rope
+from kernels.cpu.structures import Config, DeltaNet, Layer, Mla, Mlp, Moe, Norm, Rope
+from tests.kernels.delta_sizes import DeltaSizes
 from tests.kernels.experts import Experts
 
 HIDDEN, INNER, VOCAB, EPS, COS_SIN_FACTOR = 40, 56, 61, 1e-5, 1.25
@@ -78,6 +79,7 @@ class Decoder:
     final_softcap: float = 0.0
     experts: Experts | None = None
     latent: LatentSizes | None = None
+    delta: DeltaSizes | None = None
     weights: Weights = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,6 +88,8 @@ class Decoder:
             name: (rng.standard_normal(shape) * 0.3).astype(np.float32)
             for name, shape in self._shapes().items()
         }
+        if self.delta:
+            self.weights["decay"] = np.exp(self.weights["decay"])  # as A_log gives it: positive
         self.inv_freq = (0.5 ** np.arange(self.rotary_dim // 2)).astype(np.float32)
 
     @property
@@ -96,6 +100,8 @@ class Decoder:
     @property
     def attention_linears(self) -> tuple[str, ...]:
         """By their names in the library."""
+        if self.delta:
+            return self.delta.linears
         if self.latent is None:
             return ("q", "k", "v", "o")
         return ("q", "q_a", "kv_a", "kv_b", "o") if self.latent.q else ("q", "kv_a", "kv_b", "o")
@@ -117,13 +123,15 @@ class Decoder:
             shapes |= {name: (HIDDEN,), f"{name}_bias": (HIDDEN,)}
         shapes |= {f"{name}_bias": shapes[name][:1] for name in BIASED}
         shapes |= self.latent.shapes(self.num_heads) if self.latent else {}
+        shapes |= self.delta.shapes(HIDDEN) if self.delta else {}
         return shapes | (self.experts.shapes(HIDDEN) if self.experts else {})
 
     def logits(self, token_ids: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
         """All positions at once, float64 [n, VOCAB]."""
         w = {name: array.astype(np.float64) for name, array in self.weights.items()}
         hidden = w["embed"][token_ids] * self.embedding_multiplier
-        mixed = self._attention(self._norm(hidden, w, "input_norm"), w)
+        normed = self._norm(hidden, w, "input_norm")
+        mixed = self.delta.run(normed, w, EPS) if self.delta else self._attention(normed, w)
         mixed = self._norm(mixed, w, "post_self_attn_norm")
         hidden = hidden + mixed * self.residual_multiplier
         inner = self._mlp(self._norm(hidden, w, "post_attention_norm"), w)
@@ -260,6 +268,7 @@ class Native:
             ropes=ctypes.addressof(self._ropes),
             moe=d.experts.config() if d.experts else Moe(),
             mla=_mla(d.latent) if d.latent else Mla(),
+            delta_net=d.delta.config() if d.delta else DeltaNet(),
         )
 
     def _layer(self) -> Layer:
@@ -274,6 +283,9 @@ class Native:
             layer.output_gate = self.linears["output_gate"].handle
         if d.qk_norm != "none":
             layer.q_norm, layer.k_norm = pointer(w["q_norm"]), pointer(w["k_norm"])
+        if d.delta:
+            for name in d.delta.vectors:
+                setattr(layer, name, pointer(w[name]))
         if d.latent:
             layer.q_a_norm, layer.kv_a_norm = pointer(w["q_a_norm"]), pointer(w["kv_a_norm"])
         if d.has_sinks:

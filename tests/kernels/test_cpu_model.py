@@ -12,6 +12,7 @@ import pytest
 from app.engine.kv_dtype import kv_head_bytes
 from kernels.cpu.loader import NativeError, instruction_sets
 from tests.kernels.cpu_decoders import ACTS, VOCAB, Decoder, LatentSizes, Native
+from tests.kernels.delta_sizes import DeltaSizes
 from tests.kernels.experts import Experts
 
 TOLERANCE_FP32_CACHE = 3e-6  # relative L2 of all logits
@@ -49,6 +50,9 @@ VARIANTS = {
     "latent_plain_queries": Decoder(
         latent=LatentSizes(q=0, nope=6, rope=10, value=20), num_kv_heads=4, rotary_dim=10
     ),
+    "delta_net": Decoder(delta=DeltaSizes()),
+    "delta_net_odd": Decoder(delta=DeltaSizes(2, 2, 7, 21, 2), placement="sandwich"),
+    "delta_net_wide": Decoder(delta=DeltaSizes(1, 3, 34, 52, 5), experts=Experts()),
     "experts": Decoder(experts=Experts()),
     "experts_in_groups": Decoder(
         experts=Experts(num_experts=12, num_experts_per_tok=3, num_groups=4, topk_groups=2)
@@ -181,6 +185,33 @@ def test_going_back_overwrites_the_cache(native: Native) -> None:
     native.run(TOKENS[300:400], start=20)  # another continuation of the first 20
     expected = VARIANTS["plain"].logits(np.concatenate([TOKENS[:20], TOKENS[300:401]]))[-1:]
     np.testing.assert_allclose(native.run(TOKENS[400:401], start=120), expected, atol=1e-5)
+
+
+def test_states_go_on_in_pieces_to_the_same_bits(instruction_set: str) -> None:
+    native = Native(VARIANTS["delta_net"], instruction_set)
+    whole = native.run(TOKENS[:140])  # two pieces of a step
+    for size in (2, 3, 11):  # the linears' float32 sums of one row differ from those of several
+        rows = [native.run(TOKENS[i : i + size], start=i) for i in range(0, 66, size)]
+        np.testing.assert_array_equal(np.concatenate(rows), whole[:66])
+    native.close()
+
+
+def test_states_of_several_slots_in_one_call(instruction_set: str) -> None:
+    native = Native(VARIANTS["delta_net"], instruction_set)
+    native.run(TOKENS[:40], slot=0)
+    native.run(TOKENS[100:130], slot=1)
+    got = native.model.forward(
+        TOKENS[[40, 130, 200, 131, 201]],  # the second beginning of slot 0 follows its end
+        np.array([0, 1, 0, 1, 0], np.int32),
+        np.array([40, 30, 0, 31, 1], np.int32),
+        np.ones(5, np.uint8),
+    )
+    logits = VARIANTS["delta_net"].logits
+    first, second = logits(TOKENS[:41])[-1:], logits(TOKENS[100:132])[-2:]
+    anew = logits(TOKENS[200:202])
+    expected = np.concatenate([first, second[:1], anew[:1], second[1:], anew[1:]])
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+    native.close()
 
 
 def test_only_wanted_rows_give_logits(native: Native) -> None:

@@ -112,9 +112,11 @@ class CpuExecutor(Executor):
         slots = np.concatenate([_slot_rows(chunk) for chunk in chunks])
         positions = np.concatenate([_position_rows(chunk) for chunk in chunks])
         try:
-            return call(self._model, (token_ids, slots, positions))
+            result = call(self._model, (token_ids, slots, positions))
         except NativeError as error:
             raise EngineError(f"The cpu executor failed: {error}.") from error
+        self.record_chunks(chunks)
+        return result
 
     def memory_use(self) -> MemoryUse:
         """Bytes held now, exactly: packed weights, the cache's pages, activations."""

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from app.core.errors import UnsupportedError
 from app.engine.sampling import Sampler
+from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec, NormType, QKNorm
 from app.spec.moe_spec import ExpertAct, GroupScoring, MoeSpec, RouterScoring
 from app.spec.rope import RopeSpec
 from kernels.cpu.native import pointer
-from kernels.cpu.structures import Config, Mla, Moe, Rope, Sampling
+from kernels.cpu.structures import Config, DeltaNet, Mla, Moe, Rope, Sampling
 
 # The numbers of api.h.
 _ACTIVATIONS = {"silu": 0, "gelu": 1, "gelu_pytorch_tanh": 2}
@@ -40,6 +41,7 @@ _HONOURED = {
     "mlp_type",
     "moe",
     "mla",
+    "delta_net",
     "embedding_multiplier",
     "residual_multiplier",
     "logits_multiplier",
@@ -123,6 +125,7 @@ def native_config(
         ropes=ctypes.addressof(ropes.tables),
         moe=Moe() if spec.moe is None else _native_moe(spec.moe),
         mla=Mla() if spec.mla is None else _native_mla(spec.mla),
+        delta_net=DeltaNet() if spec.delta_net is None else _native_delta_net(spec.delta_net),
     )
 
 
@@ -134,6 +137,16 @@ def _native_mla(mla: MlaSpec) -> Mla:
         qk_rope_head_dim=mla.qk_rope_head_dim,
         v_head_dim=mla.v_head_dim,
         norm_eps=mla.norm_eps,
+    )
+
+
+def _native_delta_net(spec: DeltaNetSpec) -> DeltaNet:
+    return DeltaNet(
+        num_key_heads=spec.linear_num_key_heads,
+        num_value_heads=spec.linear_num_value_heads,
+        key_head_dim=spec.linear_key_head_dim,
+        value_head_dim=spec.linear_value_head_dim,
+        conv_kernel=spec.linear_conv_kernel_dim,
     )
 
 

@@ -104,7 +104,10 @@ class NativeWeights:
         )
         for name in norm_names(spec):
             setattr(layer, _NORM_FIELDS[name], self.norm(checkpoint, f"{prefix}.{name}"))
-        self._fill_attention(layer, checkpoint, f"{prefix}.self_attn")
+        if spec.is_linear(index):
+            self._fill_delta_net(layer, checkpoint, f"{prefix}.linear_attn")
+        else:
+            self._fill_attention(layer, checkpoint, f"{prefix}.self_attn")
         if spec.is_sparse(index):
             self._fill_moe(layer, checkpoint, f"{prefix}.mlp")
         else:
@@ -149,6 +152,14 @@ class NativeWeights:
         layer.kv_a_norm = self._vector(checkpoint, f"{prefix}.kv_a_layernorm")
         layer.kv_b = self._handle(checkpoint, f"{prefix}.kv_b_proj")
 
+    def _fill_delta_net(self, layer: Layer, checkpoint: Checkpoint, prefix: str) -> None:
+        for name in ("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"):
+            setattr(layer, name, self._handle(checkpoint, f"{prefix}.{name}"))
+        layer.conv1d = self._keep(_floats(checkpoint, f"{prefix}.conv1d").T)
+        layer.decay = self._keep(np.exp(_floats(checkpoint, f"{prefix}.A_log")))
+        layer.dt_bias = self._vector(checkpoint, f"{prefix}.dt_bias")
+        layer.delta_norm = self._vector(checkpoint, f"{prefix}.norm")
+
     def _fill_moe(self, layer: Layer, checkpoint: Checkpoint, prefix: str) -> None:
         moe = self._spec.moe
         assert moe is not None
@@ -176,7 +187,14 @@ class NativeWeights:
         return self.linear(checkpoint, name).handle
 
     def _vector(self, checkpoint: Checkpoint, name: str, offset: float = 0.0) -> int | None:
-        vector = np.array(checkpoint.vector(name), dtype=np.float32) + np.float32(offset)
-        self._kept.append(vector)
-        self._vector_bytes += vector.nbytes
-        return pointer(vector)
+        return self._keep(_floats(checkpoint, name) + np.float32(offset))
+
+    def _keep(self, values: npt.NDArray[np.float32]) -> int | None:
+        array = np.ascontiguousarray(values)
+        self._kept.append(array)
+        self._vector_bytes += array.nbytes
+        return pointer(array)
+
+
+def _floats(checkpoint: Checkpoint, name: str) -> npt.NDArray[np.float32]:
+    return np.array(checkpoint.vector(name), dtype=np.float32)

@@ -67,6 +67,14 @@ typedef struct di_mla {
     float norm_eps;        /* of the norms of the latent vectors */
 } di_mla;
 
+/* Layers whose past is a state: what is projected to queries, keys and values goes through a convolution per channel. */
+typedef struct di_delta_net {
+    int32_t num_key_heads;   /* 0: no layer is linear */
+    int32_t num_value_heads; /* a multiple of num_key_heads: value heads that share a key head stand together */
+    int32_t key_head_dim, value_head_dim;
+    int32_t conv_kernel;     /* inputs that an output sees, the newest included */
+} di_delta_net;
+
 typedef struct di_config {
     int32_t hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim, vocab_size;
     int32_t max_model_len, num_slots;
@@ -88,6 +96,7 @@ typedef struct di_config {
     const di_rope* ropes;           /* [num_ropes] */
     di_moe moe;
     di_mla mla;                     /* with it head_dim is qk_nope_head_dim + qk_rope_head_dim, num_kv_heads is num_heads */
+    di_delta_net delta_net;
 } di_config;
 
 /* A norm over hidden_size; a weight of null means that there is none. A family's offset is already added. */
@@ -106,6 +115,10 @@ typedef struct di_layer {
     const float *q_a_norm, *kv_a_norm; /* [q_lora_rank], [kv_lora_rank] */
     di_linear* output_gate;          /* [num_heads * head_dim, hidden_size]: sigmoid(gate(x)) weighs the input of o; or null */
     const float *q_norm, *k_norm;    /* [head_dim], or [rows of q and k] with qk_norm_projection; or null */
+    di_linear *in_proj_qkv, *in_proj_z, *in_proj_b, *in_proj_a, *out_proj; /* of a linear layer, which has none of the above */
+    const float* conv1d;             /* [conv_kernel][channels of in_proj_qkv], the newest input last */
+    const float *decay, *dt_bias;    /* [num_value_heads]: a state decays by exp(-decay * softplus(in_proj_a(x) + dt_bias)) */
+    const float* delta_norm;         /* [value_head_dim] */
     const float* sinks;              /* [num_heads], a further logit of each head's softmax; or null */
     int32_t sliding_window;          /* keys a query sees, itself included; 0: all */
     int32_t rope;                    /* index into ropes; -1: positions are not embedded */
@@ -172,7 +185,7 @@ DI_API int32_t di_unpack_blocks(const char* instruction_set, const char* type, c
 DI_API di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers,
                                  di_linear* embed_tokens, const di_norm* norm, di_linear* lm_head);
 /* Runs `rows` tokens, each of a slot and position; rows of one slot come in ascending position, and everything before
-   the first is in the cache. Row i gives a line of logits [vocab_size] if wanted[i]; lines follow each other. */
+   the first is in the cache. With linear layers they follow each other and the slot's last row, or begin anew at 0. Row i gives a line of logits [vocab_size] if wanted[i]; lines follow each other. */
 DI_API int32_t di_model_forward(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,
                                 const int32_t* positions, const uint8_t* wanted, float* logits);
 /* As di_model_forward, but row i gives the token that `samplings[i]` draws from its logits; null: none is wanted.

@@ -82,6 +82,15 @@ static inline int32_t first_page(const AttentionTask& task) {
 // Floats that one query of a page's result takes.
 static constexpr int32_t partial_stride(int32_t value_stride) { return value_stride + 16; }
 
+// One token of one head of a gated delta net: S = decay S; S += key (beta (value - key S)); out = query S.
+struct DeltaStep {
+    float* state;  // S [key_dim][stride], value columns padded with zeros to whole vectors
+    const float *query, *key, *value;
+    float* out;    // [value_dim]
+    float decay, beta;
+    int32_t key_dim, value_dim, stride;
+};
+
 enum class HiddenAct : int32_t { kSilu = 0, kGelu = 1, kGeluTanh = 2 };
 
 constexpr int32_t kMaxGroupSize = 128;
@@ -132,6 +141,10 @@ struct Core {
     void (*attend_page)(const AttentionTask& task, int32_t page, float* partials);
     void (*merge_page)(const AttentionTask& task, float* next, float* into);
     void (*finish_attention)(const AttentionTask& task, float* partials);
+    // Gated delta net: n channels of a convolution with `taps` inputs each, the older ones in `window`; then a length.
+    void (*convolve)(float* x, float* window, const float* kernel, int32_t taps, int32_t stride, int32_t n);
+    void (*normalize_length)(float* x, float eps, float factor, int32_t n);
+    void (*delta_step)(const DeltaStep& step);
     // Conversion of checkpoints.
     void (*search_scales)(const ScaleSearch& search, int64_t num_groups, float* scales);
     void (*round_to_grid)(const GridRounding& grid, int64_t num_groups, int8_t* codes, float* decoded);

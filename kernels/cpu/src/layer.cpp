@@ -27,6 +27,24 @@ Latent make_latent(const di_layer& source, const di_config& c) {
     return latent;
 }
 
+DeltaNet make_delta_net(const di_layer& source, const di_config& c) {
+    const di_delta_net& d = c.delta_net;
+    const int32_t value_size = d.num_value_heads * d.value_head_dim, channels = 2 * d.num_key_heads * d.key_head_dim + value_size;
+    require(d.num_key_heads > 0, "a linear layer has no sizes");
+    require(source.conv1d && source.decay && source.dt_bias && source.delta_norm, "a vector of a linear layer is missing");
+    DeltaNet net;
+    net.qkv = &checked(source.in_proj_qkv, channels, c.hidden_size, "in_proj_qkv");
+    net.z = &checked(source.in_proj_z, value_size, c.hidden_size, "in_proj_z");
+    net.b = &checked(source.in_proj_b, d.num_value_heads, c.hidden_size, "in_proj_b");
+    net.a = &checked(source.in_proj_a, d.num_value_heads, c.hidden_size, "in_proj_a");
+    net.out = &checked(source.out_proj, c.hidden_size, value_size, "out_proj");
+    net.kernel = copied(source.conv1d, d.conv_kernel * channels);
+    net.decay = copied(source.decay, d.num_value_heads);
+    net.dt_bias = copied(source.dt_bias, d.num_value_heads);
+    net.norm = copied(source.delta_norm, d.value_head_dim);
+    return net;
+}
+
 MixtureOfExperts make_moe(const di_layer& source, const di_config& c) {
     require(source.experts != nullptr, "experts are missing");
     MixtureOfExperts moe;
@@ -41,6 +59,22 @@ MixtureOfExperts make_moe(const di_layer& source, const di_config& c) {
     moe.shared_gate = optional(source.shared_expert_gate, 1, c.hidden_size, "shared_expert_gate");
     require(!moe.shared_gate || (is_dense(moe.shared_gate->codes) && !moe.shared_gate->perm), "shared_expert_gate is not dense");
     return moe;
+}
+
+void make_attention(const di_layer& source, const di_config& c, Layer& layer) {
+    const int32_t q_size = c.num_heads * c.head_dim, kv_size = c.num_kv_heads * c.head_dim;
+    if (c.mla.kv_lora_rank > 0) {
+        layer.latent = make_latent(source, c);
+    } else {
+        layer.k = &checked(source.k, kv_size, c.hidden_size, "k_proj");
+        layer.v = &checked(source.v, kv_size, c.hidden_size, "v_proj");
+    }
+    layer.q = &checked(source.q, q_size, layer.latent.q_a ? c.mla.q_lora_rank : c.hidden_size, "q_proj");
+    layer.o = &checked(source.o, c.hidden_size, c.num_heads * value_dim(c), "o_proj");
+    layer.output_gate = optional(source.output_gate, c.num_heads * value_dim(c), c.hidden_size, "output_gate");
+    layer.q_norm = copied(source.q_norm, c.qk_norm_projection ? q_size : c.head_dim);
+    layer.k_norm = copied(source.k_norm, c.qk_norm_projection ? kv_size : c.head_dim);
+    layer.sinks = copied(source.sinks, c.num_heads);
 }
 
 }  // namespace
@@ -58,21 +92,13 @@ Norm make_norm(const di_norm& source, const di_config& c) {
 }
 
 Layer make_layer(const di_layer& source, const di_config& c) {
-    const int32_t q_size = c.num_heads * c.head_dim, kv_size = c.num_kv_heads * c.head_dim;
     require(source.rope >= -1 && source.rope < c.num_ropes, "a layer's rope does not exist");
     Layer layer;
-    if (c.mla.kv_lora_rank > 0) {
-        layer.latent = make_latent(source, c);
+    if (source.in_proj_qkv) {
+        layer.delta_net = make_delta_net(source, c);
     } else {
-        layer.k = &checked(source.k, kv_size, c.hidden_size, "k_proj");
-        layer.v = &checked(source.v, kv_size, c.hidden_size, "v_proj");
+        make_attention(source, c, layer);
     }
-    layer.q = &checked(source.q, q_size, layer.latent.q_a ? c.mla.q_lora_rank : c.hidden_size, "q_proj");
-    layer.o = &checked(source.o, c.hidden_size, c.num_heads * value_dim(c), "o_proj");
-    layer.output_gate = optional(source.output_gate, c.num_heads * value_dim(c), c.hidden_size, "output_gate");
-    layer.q_norm = copied(source.q_norm, c.qk_norm_projection ? q_size : c.head_dim);
-    layer.k_norm = copied(source.k_norm, c.qk_norm_projection ? kv_size : c.head_dim);
-    layer.sinks = copied(source.sinks, c.num_heads);
     layer.sliding_window = source.sliding_window;
     layer.rope = source.rope;
     layer.input_norm = make_norm(source.input_norm, c);
@@ -89,7 +115,8 @@ Layer make_layer(const di_layer& source, const di_config& c) {
 
 bool Layer::has_perm() const {
     const bool mlp_has = is_sparse() ? moe.shared.up && moe.shared.has_perm() : mlp.has_perm();
-    for (const Tiles* w : {q, k, v, o, output_gate, latent.q_a, latent.kv_a, latent.kv_b}) {
+    const DeltaNet& d = delta_net;
+    for (const Tiles* w : {q, k, v, o, output_gate, latent.q_a, latent.kv_a, latent.kv_b, d.qkv, d.z, d.b, d.a, d.out}) {
         if (w && w->perm) return true;
     }
     return mlp_has;

@@ -28,6 +28,12 @@ struct Latent {
     std::vector<float> q_a_norm, kv_a_norm;
 };
 
+// A linear layer: its past is one matrix a head.
+struct DeltaNet {
+    const Tiles *qkv = nullptr, *z = nullptr, *b = nullptr, *a = nullptr, *out = nullptr;
+    std::vector<float> kernel, decay, dt_bias, norm;  // kernel [taps][channels]
+};
+
 struct MixtureOfExperts {
     const Tiles* router = nullptr;
     std::vector<float> correction;  // [num_experts] or empty
@@ -39,12 +45,14 @@ struct MixtureOfExperts {
 struct Layer {
     const Tiles *q = nullptr, *k = nullptr, *v = nullptr, *o = nullptr, *output_gate = nullptr;  // k and v: null with `latent`
     Latent latent;
+    DeltaNet delta_net;
     std::vector<float> q_norm, k_norm, sinks;  // empty: none
     int32_t sliding_window, rope;
     Norm input_norm, post_self_attn_norm, post_attention_norm, post_mlp_norm;
     Mlp mlp;
     MixtureOfExperts moe;
 
+    bool is_linear() const { return delta_net.qkv != nullptr; }
     bool is_sparse() const { return moe.router != nullptr; }
     bool has_perm() const;
 };

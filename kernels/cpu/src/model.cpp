@@ -27,6 +27,12 @@ void check_mla(const di_config& c) {
     for (int32_t i = 0; i < c.num_ropes; ++i) require(c.ropes[i].rotary_dim <= m.qk_rope_head_dim, "rotary_dim does not fit qk_rope_head_dim");
 }
 
+void check_delta_net(const di_delta_net& d) {
+    require(d.num_key_heads > 0 && d.num_value_heads > 0 && d.num_value_heads % d.num_key_heads == 0, "value heads do not share keys evenly");
+    require(d.key_head_dim > 0 && d.value_head_dim > 0, "a size of linear layers is not positive");
+    require(d.conv_kernel > 1 && d.conv_kernel <= 64, "conv_kernel is not between 2 and 64");
+}
+
 const di_config& checked(const di_config& c) {
     require(c.hidden_size > 0 && c.intermediate_size > 0 && c.num_layers > 0 && c.vocab_size > 0, "a size is not positive");
     require(c.num_kv_heads > 0 && c.num_heads > 0 && c.num_heads % c.num_kv_heads == 0, "heads do not share evenly");
@@ -38,6 +44,7 @@ const di_config& checked(const di_config& c) {
     for (int32_t i = 0; i < c.num_ropes; ++i) check_rope(c.ropes[i], c.head_dim);
     if (c.moe.num_experts > 0) check_moe(c.moe);
     if (c.mla.kv_lora_rank != 0) check_mla(c);
+    if (c.delta_net.num_key_heads != 0) check_delta_net(c.delta_net);
     return c;
 }
 
@@ -50,6 +57,16 @@ std::vector<Layer> make_layers(const di_layer* sources, const di_config& config)
 template <typename F>
 bool any_of(const std::vector<Layer>& layers, F&& is_so) {
     return std::any_of(layers.begin(), layers.end(), is_so);
+}
+
+int32_t count_linear(const std::vector<Layer>& layers) {
+    return static_cast<int32_t>(std::count_if(layers.begin(), layers.end(), [](const Layer& layer) { return layer.is_linear(); }));
+}
+
+// The configuration of the layers of attention alone: what is cached by position.
+di_config of_attention(di_config config, const std::vector<Layer>& layers) {
+    config.num_layers -= count_linear(layers);
+    return config;
 }
 
 bool has_dense(const std::vector<Layer>& layers) {
@@ -70,7 +87,8 @@ Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const 
       norm_(make_norm(norm, config)),
       embed_tokens_(checked(embed_tokens, config.vocab_size, config.hidden_size, "embed_tokens")),
       lm_head_(checked(lm_head, config.vocab_size, config.hidden_size, "lm_head")),
-      attention_(runner_, config, has_output_gate(layers_)),
+      attention_(runner_, of_attention(config, layers_), has_output_gate(layers_)),
+      delta_net_(runner_, config, count_linear(layers_)),
       mlp_(runner_, static_cast<HiddenAct>(config.hidden_act), has_dense(layers_) ? config.intermediate_size : 0),
       moe_(runner_, config),
       hidden_(config.hidden_size),
@@ -80,12 +98,14 @@ Model::Model(const Core& core, ThreadPool& pool, const di_config& config, const 
     if (lm_head_.perm || any_of(layers_, [](const Layer& layer) { return layer.has_perm(); })) {
         runner_.allow_permuted(std::max({config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim,
                                          config.num_heads * config.mla.v_head_dim, config.mla.q_lora_rank, config.mla.kv_lora_rank,
-                                         config.moe.shared_intermediate_size}));
+                                         config.moe.shared_intermediate_size,
+                                         config.delta_net.num_value_heads * config.delta_net.value_head_dim}));
     }
 }
 
 size_t Model::workspace_bytes() const {
-    size_t bytes = runner_.num_bytes() + attention_.workspace_bytes() + mlp_.workspace_bytes() + moe_.workspace_bytes();
+    size_t bytes = runner_.num_bytes() + attention_.workspace_bytes() + delta_net_.workspace_bytes() + mlp_.workspace_bytes() +
+                   moe_.workspace_bytes();
     for (const Activations* a : {&hidden_, &normed_, &branch_}) bytes += a->num_bytes();
     for (const TokenSampler& sampler : samplers_) bytes += sampler.num_bytes();
     return bytes + logits_.size() * sizeof(float);
@@ -133,12 +153,18 @@ void Model::check(int32_t rows, const int32_t* token_ids, const int32_t* slots, 
 void Model::run_layers(const Batch& batch) {
     embed(batch);
     attention_.set_positions(batch);
+    int32_t num_linear = 0;
     for (int32_t i = 0; i < config_.num_layers; ++i) {
         const Layer& layer = layers_[static_cast<size_t>(i)];
         const bool plain = is_plain_branch(layer.post_self_attn_norm);
         Input input;
         const Activations& source = normalize(batch.rows, layer.input_norm, &input);
-        attention_.run(batch, layer, i, source, input, plain ? hidden_ : branch_, plain);
+        Activations& out = plain ? hidden_ : branch_;
+        if (layer.is_linear()) {
+            delta_net_.run(batch, layer, num_linear++, source, input, out, plain);
+        } else {
+            attention_.run(batch, layer, i - num_linear, source, input, out, plain);
+        }
         if (!plain) add_branch(batch.rows, layer.post_self_attn_norm);
         run_mlp(batch.rows, layer);
     }

@@ -6,6 +6,7 @@
 #include "api.h"
 #include "attention_block.h"
 #include "core.h"
+#include "delta_net.h"
 #include "layer.h"
 #include "mlp_block.h"
 #include "moe_block.h"
@@ -26,7 +27,7 @@ class Model {
     // As `forward`, but each row that has a sampling gives a token; see di_model_sample.
     void sample(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
                 const di_sampling* const* samplings, int32_t* sampled);
-    size_t kv_bytes() const { return attention_.kv_bytes(); }
+    size_t kv_bytes() const { return attention_.kv_bytes() + delta_net_.state_bytes(); }
     size_t workspace_bytes() const;
 
   private:
@@ -47,6 +48,7 @@ class Model {
     Norm norm_;
     const Tiles &embed_tokens_, &lm_head_;
     AttentionBlock attention_;
+    DeltaNetBlock delta_net_;
     MlpBlock mlp_;
     MoeBlock moe_;
     Activations hidden_, normed_, branch_;
