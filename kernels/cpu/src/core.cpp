@@ -22,7 +22,8 @@ namespace di {
 const Core& DI_CORE() {
     static const Core core = {DI_NAME, linear, decode_row, pack_rows, read_blocks, quantize, column_sums, rms_norm,
                               layer_norm, activate, clamped_swiglu, mul_sigmoid, rotate, scale, add_scaled, softcap,
-                              attend_page, merge_page, finish_attention, convolve, normalize_length, delta_step, search_scales, round_to_grid, unpack_blocks};
+                              attend_page, merge_page, finish_attention, convolve, normalize_length, delta_step,
+                              search_scales, round_to_grid, unpack_blocks};
     return core;
 }
 
