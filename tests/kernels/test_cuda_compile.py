@@ -13,8 +13,16 @@ import pytest
 
 from kernels.cuda import nvrtc
 from kernels.cuda.attention import AttentionVariant
-from kernels.cuda.build import ARCHITECTURES, PTX_TARGET, SOURCE_DIR, ModuleSource, compile_module
+from kernels.cuda.build import (
+    ARCHITECTURES,
+    PTX_TARGET,
+    SOURCE_DIR,
+    ModuleSource,
+    compile_module,
+    read_headers,
+)
 from kernels.cuda.gemm import GemmVariant
+from kernels.cuda.delta_net import DeltaVariant
 from kernels.cuda.gemv import GemvVariant, Scheme, ValueType
 from kernels.cuda.latent import LatentVariant
 
@@ -45,6 +53,7 @@ SOURCES = {
     "copy": ModuleSource("copy.cu"),
     "norm": ModuleSource("norm.cu"),
     "router": ModuleSource("router.cu"),
+    "delta net 128": DeltaVariant(128, 128, 4).source,
     "latent 512 + 64": LatentVariant(512, 64).rope_source,
     "latent attention 512 + 64": LatentVariant(512, 64).attention_source,
     "latent attention 512 + 64 int8": LatentVariant(512, 64, int8_kv=True).attention_source,
@@ -105,11 +114,35 @@ def test_what_stands_beside_the_tensor_operations_of_a_chunk(name: str, tmp_path
     assert not any(re.match(r"LDG\b.*\.128", line) for line in loop)
 
 
+@pytest.mark.parametrize("architecture", ["sm_86", "sm_90"])
 @pytest.mark.parametrize("name", SOURCES)
-def test_nothing_is_called_or_spilled(name: str, tmp_path: Path) -> None:
-    code = disassemble(compiled(name, "sm_86").image, tmp_path)
+def test_nothing_is_called_or_spilled(name: str, architecture: str, tmp_path: Path) -> None:
+    """Registers of barriers, too, which the compiler's own count of spills leaves out."""
+    code = disassemble(compiled(name, architecture).image, tmp_path)
     # `$__` names the compiler's own functions: slow divisions, shuffles of divergent warps.
     assert not [line for line in code if re.search(r"\b(LDL|STL)\b|CALL.*\$__", line)]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_host_sees_a_token_and_its_sequence_at_once(architecture: str, tmp_path: Path) -> None:
+    code = disassemble(compiled("sampling", architecture).image, tmp_path)
+    assert stores_for_the_host(code) == ["MEMBAR.SC.SYS", "STG.E.64.STRONG.SYS"] * 2
+
+
+def test_two_stores_for_the_host_would_be_seen(tmp_path: Path) -> None:
+    store = "*entry = static_cast<u64>(sequence) << 32 | static_cast<u32>(token);"
+    apart = "volatile u32* half = reinterpret_cast<volatile u32*>(entry);\n"
+    apart += "half[1] = sequence, half[0] = token;"
+    headers = {**read_headers(), "state.cuh": read_headers()["state.cuh"].replace(store, apart)}
+    text = (SOURCE_DIR / "sampling.cu").read_text("utf-8")
+    options = ModuleSource("sampling.cu").options
+    image = nvrtc.compile_source("sampling.cu", text, headers, "sm_86", options).image
+    assert "STG.E.STRONG.SYS" in stores_for_the_host(disassemble(image, tmp_path))
+
+
+def stores_for_the_host(code: list[str]) -> list[str]:
+    """Instructions that are ordered for the whole system."""
+    return [line.split()[0] for line in code if ".SYS" in line]
 
 
 def disassemble(cubin: bytes, directory: Path) -> list[str]:
