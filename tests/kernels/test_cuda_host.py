@@ -91,6 +91,8 @@ def test_the_result_betrays_the_fault(faults: HostModule, kernel: str) -> None:
         ("passes_dynamic_shared_memory", r"nearest buffer 'dynamic shared memory'"),
         ("shuffles_in_a_branch", r"(divergent|exited or absent lane).*planted_faults\.cu:\d+"),
         ("shuffles_after_some_returned", r"divergent|exited or absent lane"),
+        ("copies_to_a_misaligned_place", r"misaligned access at cp.async"),
+        ("loads_matrices_misaligned", r"misaligned access at ldmatrix"),
         ("meets_a_barrier_in_a_branch", r"40 threads wait at __syncthreads"),
     ],
 )

@@ -121,6 +121,24 @@ extern "C" __global__ void does_not_wait_for_its_copy(ARGS) {
     if (INDEX < count) out[INDEX] = s[T];
 }
 
+extern "C" __global__ void copies_to_a_misaligned_place(ARGS) {
+    DYNAMIC_SHARED(float, s);
+    if (T % 8 == 0) copy_async_16(s + T + 2, in + 4 * (INDEX / 4));
+    commit_copies();
+    wait_for_copies<0>();
+    __syncthreads();
+    if (INDEX < count) out[INDEX] = s[T];
+}
+
+extern "C" __global__ void loads_matrices_misaligned(ARGS) {
+    DYNAMIC_SHARED(float, s);
+    s[T] = in[INDEX];
+    __syncthreads();
+    u32 d[4];
+    load_matrices<false>(d, s + T % 32 * 2);
+    if (INDEX < count) out[INDEX] = d[0];
+}
+
 extern "C" __global__ void counts_without_atomics(ARGS) {
     if (T == 0) out[0] = 0.0f;
     __syncthreads();

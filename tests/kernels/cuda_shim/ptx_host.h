@@ -36,6 +36,7 @@ inline void mma_m16n8k16(const char* where, float (&c)[4], const unsigned (&a)[4
 
 // Four matrices of 8 x 8 halfs; lane 8 m + i has the address of row i of matrix m (PTX ISA, "ldmatrix").
 inline void load_matrices(const char* where, unsigned (&d)[4], const void* row, bool is_transposed) {
+    check_alignment(where, row);
     const uint64_t address = reinterpret_cast<uint64_t>(row);
     const uint32_t mine[2] = {static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32)};
     const auto words = gather(where, mine, 2);

@@ -36,6 +36,8 @@ unsigned ballot(const char* where, unsigned mask, int predicate);
 // one operation.
 constexpr unsigned kMaxWords = 6;
 const uint32_t (*gather(const char* where, const uint32_t* words, unsigned count))[32];
+// Ends the launch where an address is no multiple of 16, as the card does for instructions that need it.
+void check_alignment(const char* where, const void* address);
 // Copies happen at the wait, so that a missing wait reads what was there before; in greedy schedules at once, so that one
 // into what others still read shows. Zeros follow the bytes.
 void copy_async(void* destination, const void* source, unsigned num_bytes, unsigned num_zeros);

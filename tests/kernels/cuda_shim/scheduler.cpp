@@ -403,7 +403,13 @@ const uint32_t (*gather(const char* where, const uint32_t* words, unsigned count
     return all;
 }
 
+void check_alignment(const char* where, const void* address) {
+    if (reinterpret_cast<uintptr_t>(address) % 16) fail_at("misaligned access", where);
+}
+
 void copy_async(void* destination, const void* source, unsigned num_bytes, unsigned num_zeros) {
+    check_alignment("cp.async", destination);
+    check_alignment("cp.async", source);
     const AsyncCopy copy = {destination, source, num_bytes, num_zeros, me().copy_group};
     if (block.schedule == kGreedy || block.schedule == kGreedyReverse) copy.run();
     else me().copies.push_back(copy);
