@@ -16,6 +16,7 @@ from app.converter.sources.draft_layers import draft_notes, draft_tensors
 from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.foreign_folders import refuse_draft
 from app.converter.sources.hf_folder import StoredArray, read_json
+from app.converter.sources.latent_expansion import find_halves, flatten_halves, join_expansion
 from app.converter.sources.linear_format import Folder, LinearFormat, LinearPlace
 from app.converter.sources.linear_formats import check_method, create_format
 from app.converter.sources.parts import group_parts
@@ -54,7 +55,7 @@ class HuggingFaceSource(Source):
         notes += _settle_ties(config, names, tensors)
         spec = create_spec(config)
         shift = spec.norm_offset if has_shifted_norms(tensors) else 0.0
-        tensors = squeeze_kernels(unstack_experts(tensors, spec, names))
+        tensors = flatten_halves(squeeze_kernels(unstack_experts(tensors, spec, names)))
         layout = StoredLinears(spec, names, tensors)
         folder = _create_folder(self.name, config, tensors, layout)
         quantized = create_format(declaration, folder)
@@ -157,9 +158,20 @@ def _open(
     folder: Folder, name: str, claims: TensorClaims[StoredArray], quantized: LinearFormat | None
 ) -> SourceLinear | None:
     stem, shape = folder.stems[name], folder.shapes[name]
+    halves = find_halves(folder.spec, name, stem, folder.tensors)
+    if halves is not None:
+        keys, values = (_open_place(place, claims, quantized) for place in halves)
+        if keys is None or values is None:
+            return None
+        return join_expansion(name, keys, values, folder.spec.num_attention_heads)
     bias = claims.take(f"{stem}.bias", shape[:1]) if has_bias(folder.spec, name) else None
-    place = LinearPlace(name, stem, shape, bias)
-    if quantized is not None and quantized.is_stored(stem, claims):
+    return _open_place(LinearPlace(name, stem, shape, bias), claims, quantized)
+
+
+def _open_place(
+    place: LinearPlace, claims: TensorClaims[StoredArray], quantized: LinearFormat | None
+) -> SourceLinear | None:
+    if quantized is not None and quantized.is_stored(place.stem, claims):
         return quantized.open_linear(place, claims)
     return _DENSE.open_linear(place, claims)
 

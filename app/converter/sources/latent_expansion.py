@@ -1,13 +1,16 @@
-"""kv_b_proj of latent attention, put together of what a GGUF file stores apart and transposed.
+"""kv_b_proj of latent attention, put together of what GGUF and MLX store apart and transposed.
 
-llama.cpp folds the keys' half into the queries, and so stores it per head as its transpose:
-`attn_k_b` [num_heads, kv_lora_rank, qk_nope_head_dim], `attn_v_b` [num_heads, v_head_dim,
-kv_lora_rank] (ggml-org/llama.cpp:conversion/deepseek.py).
+Both fold the keys' half into the queries, and so store it per head as its transpose: `attn_k_b` or
+`embed_q` [num_heads, kv_lora_rank, qk_nope_head_dim], `attn_v_b` or `unembed_out` [num_heads,
+v_head_dim, kv_lora_rank] (ggml-org/llama.cpp:conversion/deepseek.py,
+mlx-lm:mlx_lm/models/deepseek_v3.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,9 +18,44 @@ import numpy.typing as npt
 
 from app.checkpoint.schemes import Linear
 from app.converter.sources.base import SourceLinear
+from app.converter.sources.hf_folder import StoredArray
+from app.converter.sources.linear_format import LinearPlace
+from app.spec.model_spec import ModelSpec
 
 Floats = npt.NDArray[np.float32]
 Blocks = Iterator[tuple[slice, Floats]]
+
+
+_KEYS, _VALUES = "embed_q", "unembed_out"
+_HALF = re.compile(rf".+\.self_attn\.({_KEYS}|{_VALUES})\.\w+")
+
+
+def flatten_halves(tensors: Mapping[str, StoredArray]) -> dict[str, StoredArray]:
+    """All tensors by name, MLX's halves [num_heads, n, m] as the matrices [num_heads * n, m]."""
+    return {name: _flatten(name, stored) for name, stored in tensors.items()}
+
+
+def _flatten(name: str, stored: StoredArray) -> StoredArray:
+    if len(stored.shape) != 3 or stored.strides is not None or not _HALF.fullmatch(name):
+        return stored
+    heads, rows, columns = stored.shape
+    return replace(stored, shape=(heads * rows, columns))
+
+
+def find_halves(
+    spec: ModelSpec, name: str, stem: str, tensors: Mapping[str, StoredArray]
+) -> tuple[LinearPlace, LinearPlace] | None:
+    """Keys and values of the linear `name`; None where a folder does not store it apart."""
+    block, _, last = stem.rpartition(".")
+    if spec.mla is None or last != "kv_b_proj" or f"{block}.{_KEYS}.weight" not in tensors:
+        return None
+    mla, num_heads = spec.mla, spec.num_attention_heads
+    keys = (num_heads * mla.kv_lora_rank, mla.qk_nope_head_dim)
+    values = (num_heads * mla.v_head_dim, mla.kv_lora_rank)
+    return (
+        LinearPlace(name, f"{block}.{_KEYS}", keys),
+        LinearPlace(name, f"{block}.{_VALUES}", values),
+    )
 
 
 def join_expansion(
