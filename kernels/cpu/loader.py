@@ -90,7 +90,7 @@ def is_available() -> bool:
         return False
     try:
         load()
-    except (OSError, NativeError, build.BuildError):
+    except (OSError, AttributeError, NativeError, build.BuildError):  # another version
         return False
     return True
 
