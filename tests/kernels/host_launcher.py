@@ -93,8 +93,15 @@ class HostLauncher(Launcher):
         return list(launches)
 
     def replay(self, graph: list[Launch]) -> None:
+        self.run(graph)
+
+    def module(self, source: ModuleSource) -> HostModule:
+        """What a source runs as; tests of faults run another."""
+        return host_module(source)
+
+    def run(self, launches: Sequence[Launch]) -> None:
         self.num_replays += 1
-        for launch in graph:
+        for launch in launches:
             self.num_launches += 1
             self.module(launch.source).launch_argument(
                 launch.kernel,
@@ -105,13 +112,6 @@ class HostLauncher(Launcher):
                 schedule=self.schedule,
                 reverse_blocks=self.reverse_blocks,
             )
-
-    def module(self, source: ModuleSource) -> HostModule:
-        """What a source runs as; tests of faults run another."""
-        return host_module(source)
-
-    def run(self, launches: Sequence[Launch]) -> None:
-        self.replay(self.capture(launches))
 
     def time_replays_s(self, graph: list[Launch], count: int) -> float:
         """Of one, times `count`: what fibers take says nothing anyway."""

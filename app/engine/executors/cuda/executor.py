@@ -39,10 +39,12 @@ from app.engine.executors.cuda.timing import (
     measure_bandwidth,
     time_kernels,
 )
-from app.engine.executors.cuda.weights import WeightsLoader
+from app.engine.executors.cuda.weights import DeviceWeights, WeightsLoader
 from app.engine.sampling import Sampler
+from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec
+from kernels.cuda.delta_net import MAX_HEAD_DIM as MAX_DELTA_HEAD_DIM
 from kernels.cuda.experts import MAX_CHOSEN
 from kernels.cuda.gemv import MAX_TOKENS
 from kernels.cuda.latent import COLUMN_STEP, INT8_COLUMN_STEP
@@ -51,13 +53,16 @@ from kernels.cuda.sampling import MAX_ROWS
 Shape = StepShape | DecodeShape | ChunkShape | LogitsShape  # what a graph is captured for
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
-_NOT_YET = ("delta_net",)
+_NOT_YET: tuple[str, ...] = ()
+
+WeightsSource = Callable[[Launcher, Checkpoint, ModelSpec], DeviceWeights]
 
 
 class CudaExecutor(Executor):
     """Runs any native checkpoint of a spec that `check_runnable` accepts, on `launcher`'s device.
 
-    `kv_dtype` is one of `kv_dtypes`. The executor owns the launcher and closes it, also when
+    `kv_dtype` is one of `kv_dtypes`; `load_weights` may give other weights than the checkpoint's,
+    of the same shapes. The executor owns the launcher and closes it, also when
     loading fails. Raises UnsupportedError by name for what the kernels cannot run.
     """
 
@@ -75,13 +80,15 @@ class CudaExecutor(Executor):
         *,
         launcher: Launcher,
         kv_dtype: str = "fp16",
+        load_weights: WeightsSource | None = None,
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots)
         self._launcher: Launcher | None = launcher
         self._graphs: dict[Shape, Any] = {}
         try:
             check_runnable(spec)
-            self._weights = WeightsLoader(launcher, checkpoint, spec).load()
+            load = load_weights or _load_weights
+            self._weights = load(launcher, checkpoint, spec)
             kv = KvLayout(num_slots, max_model_len, kv_dtype == "int8")
             self._buffers = DeviceBuffers(launcher, spec, kv)
         except BaseException:
@@ -96,12 +103,23 @@ class CudaExecutor(Executor):
         self._prefiller = Prefiller(launcher, self._buffers, spec.vocab_size, self._prefill_graph)
         self._decode_planner = DecodePlanner(self._create_planner(decoding), sampling)
         self._decoder = Decoder(
-            launcher, self._buffers.state, max_model_len, self._decode_graph, self._bucket
+            launcher,
+            self._buffers.state,
+            max_model_len,
+            self._decode_graph,
+            self._bucket,
+            looks_ahead=not spec.is_recurrent,
         )
 
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """Long chunks one by one, the rows of all others eight at a time; see `Executor.step`."""
         self.check_chunks(chunks)
+        logits = self._step(chunks)
+        self.record_chunks(chunks)
+        return logits
+
+    def _step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
+        """Chunks that have been checked."""
         if self._launcher is None:
             raise EngineError("The executor is closed.")
         logits = [
@@ -133,10 +151,11 @@ class CudaExecutor(Executor):
             for index, token_id in zip(rows, self._decoder.run(list(rows.values())), strict=True):
                 tokens[index] = rows[index].sampler.record(token_id)
         rest = [index for index in range(len(chunks)) if index not in rows]
-        for index, logits in zip(rest, self.step([chunks[i] for i in rest]), strict=True):
+        for index, logits in zip(rest, self._step([chunks[i] for i in rest]), strict=True):
             sampler = samplers[index]
             if sampler is not None:
                 tokens[index] = sampler.sample(logits[-1])
+        self.record_chunks(chunks)
         return [tokens.get(index) for index in range(len(chunks))]
 
     def time_decoding(self) -> DecodeTimes:
@@ -210,6 +229,10 @@ class CudaExecutor(Executor):
         return min(bucket, self.max_model_len)
 
 
+def _load_weights(launcher: Launcher, checkpoint: Checkpoint, spec: ModelSpec) -> DeviceWeights:
+    return WeightsLoader(launcher, checkpoint, spec).load()
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     """One token of a chunk."""
@@ -258,12 +281,23 @@ def check_runnable(spec: ModelSpec) -> None:
         raise UnsupportedError(
             f"The cuda executor chooses up to {MAX_CHOSEN} experts, from as many groups."
         )
+    if spec.delta_net is not None:
+        _check_delta_net(spec.delta_net)
     if spec.mla is not None:
         _check_latent(spec, spec.mla)
     elif spec.head_dim % 8 or spec.head_dim > _MAX_HEAD_DIM:
         raise UnsupportedError(
             f"The cuda executor runs head_dim up to {_MAX_HEAD_DIM} in steps of 8, "
             f"not {spec.head_dim}."
+        )
+
+
+def _check_delta_net(delta: DeltaNetSpec) -> None:
+    widest = max(delta.linear_key_head_dim, delta.linear_value_head_dim)
+    if widest > MAX_DELTA_HEAD_DIM:
+        raise UnsupportedError(
+            f"The cuda executor runs linear layers with heads of up to {MAX_DELTA_HEAD_DIM} "
+            f"columns, not {widest}."
         )
 
 

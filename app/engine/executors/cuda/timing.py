@@ -58,7 +58,7 @@ def measure_bandwidth(launcher: Launcher) -> Bandwidth:
         source = Buffer(buffers.address, size)
         target = Buffer(buffers.address + size, size)
         copied, read = (
-            _time(launcher, [_stream(launcher, kernel, source, target)] * count)
+            time_launches(launcher, [_stream(launcher, kernel, source, target)] * count)
             for kernel, count in (("copy_words", 4), ("read_words", 4))
         )
     return Bandwidth(2 * size / copied, size / read)
@@ -85,7 +85,7 @@ def time_kernels(
         KernelTime(
             name,
             len(groups[name]),
-            len(groups[name]) * _time(launcher, groups[name]),
+            len(groups[name]) * time_launches(launcher, groups[name]),
             num_bytes[name],
         )
         for name in order
@@ -112,8 +112,8 @@ def iter_matrices(weights: Any) -> Iterator[DeviceMatrix]:
             stack += item.values()
 
 
-def _time(launcher: Launcher, launches: Sequence[Launch]) -> float:
-    """Median seconds of one launch."""
+def time_launches(launcher: Launcher, launches: Sequence[Launch]) -> float:
+    """Median seconds of one launch, of several replays of all."""
     graph = launcher.capture(launches)
     count = -(-_LEAST_LAUNCHES // len(launches))
     launcher.time_replays_s(graph, 1)
