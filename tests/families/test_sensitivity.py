@@ -65,6 +65,11 @@ WRONG_FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     "a softmax routes": ("deepseek v3", {"moe": {"scoring": RouterScoring.SOFTMAX}}),
     "weights are not normalized": ("glm 4.7 flash", {"moe": {"norm_topk_prob": False}}),
     "experts are not scaled": ("deepseek v2", {"moe": {"routed_scaling_factor": 1.0}}),
+    "heads are not gated": ("qwen3.5", {"attention_output_gate": False}),
+    "Qwen3.5's norms multiply with w": ("qwen3.5", {"norm_offset": 0.0}),
+    "Qwen3.5's whole heads rotate": ("qwen3.5", {"rope": {"dim": 16}}),
+    "the shared expert has no gate": ("qwen3.5 moe", {"moe": {"shared_expert_gate": False}}),
+    "Qwen3-Next's weights are not normalized": ("qwen3 next", {"moe": {"norm_topk_prob": False}}),
     "latent norms have the others' eps": ("deepseek v2", {"mla": {"norm_eps": 1e-2}}),
 }
 

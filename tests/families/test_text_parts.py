@@ -1,4 +1,4 @@
-"""The language model inside Gemma 3 and Mistral 3 models that see: read as text, and said so."""
+"""The language model inside Gemma 3, Mistral 3, Qwen3.5 models that see: text, and said so."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from app.converter.pipeline import convert
 from app.converter.sources.huggingface import HuggingFaceSource
 from app.core.errors import UnsupportedError
 from app.spec.registry import create_spec
+from tests.families.hybrid_cases import DELTA_NET, EXPERTS, center_norms
 from tests.family_models import TOKENS, reference_logits
 from tests.tiny_models import BASE, fill_randomly, tokenizer_files
 
@@ -42,6 +43,24 @@ _MINISTRAL3 = {
     "rope_parameters": _YARN,
     "tie_word_embeddings": False,
 }
+_QWEN35 = {
+    **_SIZES,
+    **DELTA_NET,
+    "model_type": "qwen3_5_text",
+    "rope_parameters": {
+        "rope_type": "default",
+        "rope_theta": 1000.0,
+        "partial_rotary_factor": 0.5,
+        "mrope_section": [2, 1, 1],
+        "mrope_interleaved": True,
+    },
+}
+_QWEN35_MOE = {
+    **{name: value for name, value in _QWEN35.items() if name != "intermediate_size"},
+    **EXPERTS,
+    "model_type": "qwen3_5_moe_text",
+}
+_QWEN_SIGHT = {"depth": 1, "hidden_size": 16, "num_heads": 2, "out_hidden_size": 48}
 _SIGHT = {
     "hidden_size": 16,
     "intermediate_size": 16,
@@ -54,6 +73,8 @@ _SIGHT = {
 _WRAPPERS = {
     "gemma3": (_GEMMA3, {**_SIGHT, "model_type": "siglip_vision_model"}, {}),
     "mistral3": (_MINISTRAL3, {**_SIGHT, "model_type": "pixtral"}, {"tie_word_embeddings": False}),
+    "qwen3_5": (_QWEN35, {**_QWEN_SIGHT, "model_type": "qwen3_5_vision"}, {}),
+    "qwen3_5_moe": (_QWEN35_MOE, {**_QWEN_SIGHT, "model_type": "qwen3_5_moe_vision"}, {}),
 }
 
 
@@ -66,7 +87,10 @@ def model(request: pytest.FixtureRequest) -> Any:
     config = AutoConfig.for_model(
         request.param, text_config=text, vision_config=vision, dtype="float32", **outer
     )
-    return fill_randomly(AutoModelForImageTextToText.from_config(config))
+    model = fill_randomly(AutoModelForImageTextToText.from_config(config))
+    if request.param.startswith("qwen3_5"):
+        center_norms(model)
+    return model
 
 
 @pytest.fixture
