@@ -1,4 +1,4 @@
-// The arguments of gemv.cu; kernels/cuda/arguments.py has the same fields in the same order.
+// The arguments of gemv.cu; kernels/cuda/gemv.py has the same fields in the same order.
 #pragma once
 
 #include "common.cuh"
