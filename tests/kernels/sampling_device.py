@@ -57,6 +57,14 @@ class SamplingDevice:
         self.launcher.wait_until(lambda: self.state.has_arrived(len(self._rows), self.sequence))
         return self.state.tokens(len(self._rows), self.sequence)
 
+    def chunk_weights(self) -> npt.NDArray[np.uint64]:
+        """[rows, chunks]: what the tokens of a chunk weighed in the last step, those at the floor
+        apart."""
+        sampling = self.buffers.sampling
+        weights = np.empty((len(self._rows), sampling.num_chunks), np.uint64)
+        self.launcher.download(sampling.chunk_weights, weights)
+        return weights
+
     def _begin(self, logits: npt.NDArray[np.float32]) -> list[Launch]:
         self.launcher.upload(np.ascontiguousarray(logits), self.buffers.logits)
         return self._planner.plan(self._num_padded)

@@ -21,8 +21,8 @@ from kernels.cuda.build import (
     compile_module,
     read_headers,
 )
-from kernels.cuda.gemm import GemmVariant
 from kernels.cuda.delta_net import DeltaVariant
+from kernels.cuda.gemm import GemmVariant
 from kernels.cuda.gemv import GemvVariant, Scheme, ValueType
 from kernels.cuda.latent import LatentVariant
 

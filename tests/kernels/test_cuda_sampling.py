@@ -6,14 +6,15 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.core.errors import EngineError
 from app.engine.request import SamplingParams
-from app.engine.sampling import Sampler
-from kernels.cuda.sampling import MAX_ROWS, RING_ENTRIES
+from app.engine.sampling import Sampler, candidates
+from kernels.cuda.sampling import CHUNK_TOKENS, MAX_ROWS, RING_ENTRIES, num_chunks
 from tests.kernels.cuda_host import Schedule
 from tests.kernels.sampling_cases import CHANGES, LOGITS, PARAMS, PLAIN, Logits
 from tests.kernels.sampling_device import SamplingDevice
@@ -44,6 +45,14 @@ def assert_same_tokens(
         assert device.draw(logits) == expected
 
 
+def weights_of_chunks(logits: Logits, params: SamplingParams) -> npt.NDArray[np.uint64]:
+    """What Python's definition gives consecutive tokens together."""
+    weights = np.zeros(num_chunks(len(logits)) * CHUNK_TOKENS, np.uint64)
+    ids, kept = candidates(logits, params)
+    weights[ids] = kept
+    return weights.reshape(-1, CHUNK_TOKENS).sum(1, dtype=np.uint64)
+
+
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.tuples(PARAMS, LOGITS), min_size=1, max_size=MAX_ROWS))
 @example([(replace(PLAIN, top_p=0.5), [0.0] * 4)])
@@ -68,6 +77,20 @@ def test_tokens_of_a_whole_vocabulary_equal_pythons(vocab_size: int) -> None:
         for part in (CHANGES[:MAX_ROWS], CHANGES[-MAX_ROWS:]):
             params = [replace(PLAIN, seed=int(rng.integers(1 << 40)), **c) for c in part]
             assert_same_tokens(device, params, logits, num_tokens=2)
+
+
+@pytest.mark.parametrize("spread", [0.001, 1.0, 9.0])
+def test_weights_equal_pythons_to_the_last_bit(spread: float) -> None:
+    vocab_size, rng = 9_000, np.random.default_rng(11)
+    logits = rng.normal(0, spread, (MAX_ROWS, vocab_size)).astype(np.float32)
+    params = [replace(PLAIN, temperature=float(t)) for t in rng.uniform(0.05, 3, MAX_ROWS)]
+    device = SamplingDevice(vocab_size)
+    device.begin(samplers_of(params, vocab_size))
+    device.draw(logits)
+    assert np.array_equal(
+        device.chunk_weights(),
+        [weights_of_chunks(row, each) for row, each in zip(logits, params, strict=True)],
+    )
 
 
 def test_the_likeliest_tokens_of_blocks_are_enough() -> None:
