@@ -55,6 +55,8 @@ ALWAYS = {
     "glm4 moe groups": "dense",
     "deepseek v3": "dense",
     "deepseek v2 lite": "w8",
+    "qwen3 next": "dense",
+    "qwen3.5": "dense",
 }
 
 

@@ -65,6 +65,10 @@ class StateLengths:
         for chunk in chunks:
             self._lengths[chunk.slot] = None
 
+    def forget(self) -> None:
+        """Something else has moved all states on."""
+        self._lengths = [None] * len(self._lengths)
+
     def record(self, chunks: Sequence[SequenceChunk]) -> None:
         """What `begin` allowed has run."""
         for chunk in chunks:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS
+from app.engine.executors.cuda.delta_plan import DeltaBuffers
 from app.engine.executors.cuda.expert_plan import ExpertBuffers
 from app.engine.executors.cuda.latent_plan import LatentBuffers
 from app.engine.executors.cuda.launcher import Buffer, Launcher, fill
@@ -93,7 +94,8 @@ class DeviceBuffers:
         self.token_ids, self.slots, self.positions = (self._allocate(rows, 4) for _ in range(3))
         self.hidden = self._allocate(rows * spec.hidden_size, floats)
         self.branch = self._allocate(rows * spec.hidden_size, floats)
-        mixed_size = spec.num_attention_heads * spec.value_head_dim
+        delta_size = spec.delta_net.value_size if spec.delta_net else 0
+        mixed_size = max(spec.num_attention_heads * spec.value_head_dim, delta_size)
         self.mixed = self._allocate(rows * mixed_size, halfs)
         # Latent attention has buffers of its own instead.
         heads_rows, few_heads_rows = (0, 0) if spec.mla else (rows, few_rows)
@@ -120,7 +122,11 @@ class DeviceBuffers:
         self.inv_freq = self._create_frequencies()
         pages = np.arange(kv.num_slots * kv.max_pages, dtype=np.int32)
         self._pages = launcher.upload_new(pages)
-        self._caches = [self._create_cache() for _ in range(spec.num_hidden_layers)]
+        layers = range(spec.num_hidden_layers)
+        self._caches = {i: self._create_cache() for i in layers if not spec.is_linear(i)}
+        self.delta = None
+        if spec.delta_net is not None:
+            self.delta = DeltaBuffers(launcher, spec, spec.delta_net, kv.num_slots, rows)
 
     def for_decoding(self) -> DeviceBuffers:
         """The same, but the rows that run are those of `state`, which the device advances."""
@@ -131,12 +137,13 @@ class DeviceBuffers:
 
     @property
     def kv_bytes(self) -> int:
-        """Bytes of the cache."""
-        per_layer = cached_position(self._spec).num_bytes(self.kv.is_int8)
-        return self._spec.num_hidden_layers * self.kv.num_positions * per_layer
+        """Bytes of the cache, and of what linear layers know of each slot."""
+        spec, kv = self._spec, self.kv
+        per_position = spec.num_cached_layers * cached_position(spec).num_bytes(kv.is_int8)
+        return kv.num_positions * per_position + kv.num_slots * spec.state_bytes
 
     def cache(self, layer: int) -> npt.NDArray[np.void]:
-        """KvCache of a layer."""
+        """KvCache of a layer that is not linear."""
         return self._caches[layer]
 
     def _allocate(self, count: int, element_bytes: int) -> Buffer:

@@ -50,7 +50,8 @@ class DecodePlanner:
 class Decoder:
     """Runs the rows of a batch step by step.
 
-    `graph_of` captures a shape once; `bucket_of` is the context of a graph for a length.
+    `graph_of` captures a shape once; `bucket_of` is the context of a graph for a length. Without
+    `looks_ahead` no step is asked for early: a state of linear layers cannot be moved back.
     """
 
     def __init__(
@@ -60,10 +61,12 @@ class Decoder:
         max_model_len: int,
         graph_of: Callable[[DecodeShape], Any],
         bucket_of: Callable[[int], int],
+        looks_ahead: bool = True,
     ) -> None:
         self._launcher, self._state = launcher, state
         self._max_model_len = max_model_len
         self._graph_of, self._bucket_of = graph_of, bucket_of
+        self._looks_ahead = looks_ahead
         self._rows: list[DecodeRow] = []  # of the last step, as they stood before it
         self._token_ids: list[int] = []  # and what it drew
         self._num_asked = self._num_read = 0  # steps of the device, and those the host has seen
@@ -78,7 +81,8 @@ class Decoder:
             self._state.begin(list(rows), _padded(len(rows)), self._num_asked + 1)
         self._rows = list(rows)
         self._ask(1)
-        self._ask(2)
+        if self._looks_ahead:
+            self._ask(2)
         sequence = self._num_read + 1
         self._launcher.wait_until(lambda: self._state.has_arrived(len(rows), sequence))
         self._token_ids = self._state.tokens(len(rows), sequence)

@@ -169,6 +169,8 @@ class CudaExecutor(Executor):
         launches, matrices = self._decode_planner.plan(shape), iter_matrices(self._weights)
         kernels = time_kernels(self._launcher, launches, list(matrices))
         self._decoder.forget()
+        if self._states is not None:
+            self._states.forget()
         return DecodeTimes(measure_bandwidth(self._launcher), kernels)
 
     def memory_use(self) -> MemoryUse:

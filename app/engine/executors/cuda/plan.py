@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.engine.executors.cuda.buffers import DeviceBuffers
+from app.engine.executors.cuda.delta_plan import DeltaPlanner, DeltaRows
 from app.engine.executors.cuda.expert_plan import ExpertPlanner, ExpertTarget
 from app.engine.executors.cuda.expert_weights import DeviceExperts
 from app.engine.executors.cuda.latent_plan import LatentPlanner, LatentRows
@@ -62,6 +63,9 @@ class StepPlanner:
         self._experts = None
         if spec.moe is not None and buffers.experts is not None:
             self._experts = ExpertPlanner(spec, spec.moe, buffers.experts)
+        self._delta = None
+        if spec.delta_net is not None and buffers.delta is not None:
+            self._delta = DeltaPlanner(spec, spec.delta_net, buffers.delta, products.multiply)
         self._latent = None
         if spec.mla is not None and buffers.latent is not None:
             self._latent = LatentPlanner(
@@ -98,7 +102,11 @@ class StepPlanner:
     def _attend(self, index: int, layer: DeviceLayer, shape: StepShape) -> Iterator[Launch]:
         buffers, num_rows = self._buffers, shape.num_rows
         source = self._normed(layer.norms.get("input_layernorm"))
-        if layer.latent is not None:
+        if layer.delta is not None:
+            assert self._delta is not None
+            rows = DeltaRows(buffers.slots, buffers.positions, buffers.mixed, num_rows)
+            yield from self._delta.run(index, layer.delta, source, rows)
+        elif layer.latent is not None:
             yield from self._attend_latent(index, layer.latent, source, shape)
         else:
             yield from self._project(layer, source, num_rows)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from app.checkpoint.reader import Checkpoint
+from app.engine.executors.cuda.delta_weights import DeltaLoader, DeviceDelta
 from app.engine.executors.cuda.expert_weights import DeviceExperts, ExpertsLoader
 from app.engine.executors.cuda.latent_weights import DeviceLatent, LatentLoader
 from app.engine.executors.cuda.launcher import Buffer, Launcher
@@ -36,24 +38,28 @@ class DeviceMlp:
 class DeviceLayer:
     """`projections` are q, k and v: one matrix where they are stored alike, else three.
 
-    With `latent` there are none. Beside `experts`, `mlp` is the shared expert, if there is one.
+    With `latent` or `delta` there are none, and with `delta` `o_proj` is its out_proj. Beside
+    `experts`, `mlp` is the shared expert, if there is one.
     """
 
-    projections: list[DeviceMatrix]
-    latent: DeviceLatent | None
-    output_gate: DeviceMatrix | None
     o_proj: DeviceMatrix
     mlp: DeviceMlp | None
     experts: DeviceExperts | None
     norms: dict[str, DeviceNorm]
-    q_norm: Buffer | None
-    k_norm: Buffer | None
-    sinks: Buffer | None
+    projections: list[DeviceMatrix] = field(default_factory=list)
+    latent: DeviceLatent | None = None
+    delta: DeviceDelta | None = None
+    output_gate: DeviceMatrix | None = None
+    q_norm: Buffer | None = None
+    k_norm: Buffer | None = None
+    sinks: Buffer | None = None
 
     @property
     def num_bytes(self) -> int:
         """Bytes of all matrices; vectors are small."""
         matrices = [*self.projections, self.o_proj]
+        if self.delta is not None:
+            matrices += self.delta.projections
         if self.latent is not None:
             matrices += self.latent.iter_matrices()
         if self.output_gate is not None:
@@ -98,20 +104,33 @@ class WeightsLoader:
 
     def _layer(self, index: int) -> DeviceLayer:
         spec, prefix = self._spec, f"layers.{index}"
-        attention = f"{prefix}.self_attn"
-        has_qk_norm, has_gate = spec.qk_norm is not QKNorm.NONE, spec.attention_output_gate
+        mixer = self._delta_net(index) if spec.is_linear(index) else self._attention(index)
         return DeviceLayer(
-            projections=self._projections(attention) if spec.mla is None else [],
-            latent=self._latent(attention, spec.mla) if spec.mla is not None else None,
-            output_gate=self._matrix(f"{attention}.output_gate") if has_gate else None,
-            o_proj=self._matrix(f"{attention}.o_proj"),
+            **mixer,
             mlp=self._layer_mlp(index),
             experts=self._experts(index) if spec.is_sparse(index) else None,
             norms={name: self._norm(f"{prefix}.{name}") for name in norm_names(spec)},
-            q_norm=self._norm_weight(f"{attention}.q_norm") if has_qk_norm else None,
-            k_norm=self._norm_weight(f"{attention}.k_norm") if has_qk_norm else None,
-            sinks=self._vector(f"{attention}.sinks") if spec.attention_sinks else None,
         )
+
+    def _delta_net(self, index: int) -> dict[str, Any]:
+        """Fields of a linear layer."""
+        prefix = f"layers.{index}.linear_attn"
+        delta = DeltaLoader(self._launcher, self._checkpoint, prefix).load()
+        return {"delta": delta, "o_proj": self._matrix(f"{prefix}.out_proj")}
+
+    def _attention(self, index: int) -> dict[str, Any]:
+        """Fields of any other."""
+        spec, prefix = self._spec, f"layers.{index}.self_attn"
+        has_qk_norm, has_gate = spec.qk_norm is not QKNorm.NONE, spec.attention_output_gate
+        return {
+            "projections": self._projections(prefix) if spec.mla is None else [],
+            "latent": self._latent(prefix, spec.mla) if spec.mla is not None else None,
+            "output_gate": self._matrix(f"{prefix}.output_gate") if has_gate else None,
+            "o_proj": self._matrix(f"{prefix}.o_proj"),
+            "q_norm": self._norm_weight(f"{prefix}.q_norm") if has_qk_norm else None,
+            "k_norm": self._norm_weight(f"{prefix}.k_norm") if has_qk_norm else None,
+            "sinks": self._vector(f"{prefix}.sinks") if spec.attention_sinks else None,
+        }
 
     def _projections(self, prefix: str) -> list[DeviceMatrix]:
         names = [f"{prefix}.{short}_proj" for short in "qkv"]
