@@ -15,20 +15,11 @@ import numpy.typing as npt
 
 from app.checkpoint.bits import pack_codes, unpack_codes
 from app.checkpoint.layout import check_linear
-from app.checkpoint.schemes import SUPER_GROUP, Linear, QuantScheme, Scheme
+from app.checkpoint.schemes import ARRAY_NAMES, SUPER_GROUP, Linear, QuantScheme, Scheme
 
 Floats = npt.NDArray[np.float32]
 _CHUNK_ELEMENTS = 1 << 18  # 1 MiB of float32: stays in the second-level cache
-_ROW_ARRAYS = (
-    "weight",
-    "packed",
-    "scales",
-    "zeros",
-    "biases",
-    "super_scales",
-    "super_biases",
-    "bias",
-)
+_ROW_ARRAYS = tuple(name for name in ARRAY_NAMES if name != "perm")
 
 
 def dequantize(linear: Linear) -> Floats:

@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 from app.checkpoint.reference_quant import dequantize
 from app.checkpoint.schemes import Scheme
-from app.converter.sources.compressed_tensors_dense import iter_dense
+from app.converter.sources.compressed_tensors_dense import row_readers
 from app.converter.sources.compressed_tensors_integer import IntegerArrays, Storage, load_native
 from app.converter.sources.native_grid import native_scheme
 from app.converter.sources.weight_files import open_weights
@@ -52,7 +52,7 @@ def decode(arrays: IntegerArrays) -> tuple[Any, Any]:
         arrays.bits, arrays.group_size, arrays.shape[1], scheme, arrays.scales.dtype
     )
     assert quant is not None
-    dense = np.concatenate([block for _, block in iter_dense(arrays)])
+    dense = np.concatenate([block for _, block in row_readers(arrays)[1]()])
     return dequantize(load_native(arrays, quant)), dense
 
 

@@ -19,8 +19,7 @@ from app.converter.sources.bitsandbytes_blocks import (
     NestedScales,
     QuantState,
     check_table,
-    iter_blocks,
-    load_rows,
+    row_readers,
 )
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.hf_folder import StoredArray
@@ -84,13 +83,9 @@ class BitsAndBytesFormat(LinearFormat):
         if blocks is None:
             return None
         check_table(blocks.table, kind)
-        return create_quantized_linear(
-            place,
-            f"BNB-{kind.upper()}",
-            blocks.stored,
-            partial(load_rows, blocks),
-            iter_dense=partial(iter_blocks, blocks),
-        )
+        rows, dense = row_readers(blocks)
+        source_type = f"BNB-{kind.upper()}"
+        return create_quantized_linear(place, source_type, blocks.stored, rows, iter_dense=dense)
 
     def _take_blocks(
         self, place: LinearPlace, state: QuantState, tensors: TensorClaims[StoredArray]

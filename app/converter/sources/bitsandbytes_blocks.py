@@ -11,15 +11,17 @@ quantizer and its other decoders do not: with straddling blocks it decodes somet
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from app.converter.sources.hf_folder import StoredArray
-from app.converter.sources.quantized_linear import Floats, iter_row_slices, load_scales
+from app.converter.sources.quantized_linear import Blocks as DenseBlocks
+from app.converter.sources.quantized_linear import Floats, Rows, load_scales, share_steps
 from app.core.errors import InvalidSourceError, UnsupportedError
 
 _BLOCK_SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -119,16 +121,9 @@ def _load_absmax(blocks: Blocks) -> Floats:
     return np.asarray(codes * outer + nested.offset, np.float32)
 
 
-def iter_blocks(blocks: Blocks) -> Iterator[tuple[slice, Floats]]:
-    """(rows, float32 [n, in]) from first to last."""
-    scales = _load_absmax(blocks)
-    for rows in iter_row_slices(blocks.shape):
-        yield rows, _decode_rows(blocks, scales, rows)
-
-
-def load_rows(blocks: Blocks, rows: slice) -> Floats:
-    """Some rows of what `iter_blocks` gives."""
-    return _decode_rows(blocks, _load_absmax(blocks), rows)
+def row_readers(blocks: Blocks) -> tuple[Rows, DenseBlocks]:
+    """`load_rows` and `iter_dense` of a SourceLinear."""
+    return share_steps(blocks.shape, partial(_load_absmax, blocks), partial(_decode_rows, blocks))
 
 
 def _decode_rows(blocks: Blocks, absmax: Floats, rows: slice) -> Floats:

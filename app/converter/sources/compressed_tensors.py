@@ -15,7 +15,7 @@ from app.converter.sources.base import SourceLinear
 from app.converter.sources.claims import TensorClaims
 from app.converter.sources.compressed_tensors_claims import IntegerClaims
 from app.converter.sources.compressed_tensors_config import CompressedTensorsConfig, WeightScheme
-from app.converter.sources.compressed_tensors_dense import iter_dense, load_rows
+from app.converter.sources.compressed_tensors_dense import row_readers
 from app.converter.sources.compressed_tensors_integer import IntegerArrays, Storage, load_native
 from app.converter.sources.fp4 import MXFP4_GROUP, NVFP4_GROUP, Fp4Arrays, open_fp4
 from app.converter.sources.fp8 import activation_scales, take_fp8
@@ -98,14 +98,9 @@ class CompressedTensorsFormat(LinearFormat):
         quant = native_scheme(scheme.bits, group_size, place.shape[1], meaning, dtype)
         stored = (arrays.weight, arrays.scales, *((arrays.zeros,) if arrays.zeros else ()))
         native = None if quant is None else (quant, partial(load_native, arrays, quant))
-        return create_quantized_linear(
-            place,
-            _describe(arrays, scheme),
-            stored,
-            partial(load_rows, arrays),
-            native,
-            partial(iter_dense, arrays),
-        )
+        rows, blocks = row_readers(arrays)
+        source_type = _describe(arrays, scheme)
+        return create_quantized_linear(place, source_type, stored, rows, native, blocks)
 
     def _open_fp4(
         self, place: LinearPlace, tensors: TensorClaims[StoredArray]

@@ -6,7 +6,7 @@ decoded as the library does, (q - z) * s, in float32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,13 @@ from app.checkpoint.layout import I8
 from app.converter.sources.bitstream import nibble_floats
 from app.converter.sources.compressed_tensors_integer import IntegerArrays, Storage, per_group
 from app.converter.sources.file_rows import Bytes
-from app.converter.sources.quantized_linear import Floats, iter_row_slices, load_scales
+from app.converter.sources.quantized_linear import (
+    Blocks,
+    Floats,
+    Rows,
+    load_scales,
+    share_steps,
+)
 
 
 class _Steps(NamedTuple):
@@ -26,16 +32,9 @@ class _Steps(NamedTuple):
     scales: Floats
 
 
-def iter_dense(arrays: IntegerArrays) -> Iterator[tuple[slice, Floats]]:
-    """(rows, float32 [n, in]) from first to last."""
-    steps = _load_steps(arrays)
-    for rows in iter_row_slices(arrays.shape):
-        yield rows, _decode(arrays, steps, rows)
-
-
-def load_rows(arrays: IntegerArrays, rows: slice) -> Floats:
-    """Some rows of what `iter_dense` gives."""
-    return _decode(arrays, _load_steps(arrays), rows)
+def row_readers(arrays: IntegerArrays) -> tuple[Rows, Blocks]:
+    """`load_rows` and `iter_dense` of a SourceLinear."""
+    return share_steps(arrays.shape, partial(_load_steps, arrays), partial(_decode, arrays))
 
 
 def _load_steps(arrays: IntegerArrays) -> _Steps:

@@ -8,7 +8,7 @@ e4m3 lies on no uniform grid: no native scheme holds it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,9 +23,9 @@ from app.converter.sources.linear_format import Declaration, Folder, LinearForma
 from app.converter.sources.quantized_linear import (
     Floats,
     create_quantized_linear,
-    iter_row_slices,
     load_exponents,
     load_scales,
+    share_steps,
 )
 from app.converter.sources.small_floats import E4M3, E4M3_VALUES
 from app.core.errors import InvalidSourceError, UnsupportedError
@@ -115,9 +115,10 @@ def take_fp8(
 def open_fp8(place: LinearPlace, source_type: str, arrays: Fp8Arrays) -> SourceLinear:
     """A linear whose arrays have the sizes that `Fp8Arrays` asks for."""
     stored = (arrays.weight, arrays.scales)
-    rows, blocks = (
-        partial(_load_rows, place.shape, arrays),
-        partial(_iter_dense, place.shape, arrays),
+    rows, blocks = share_steps(
+        place.shape,
+        partial(_load_scales, arrays, place.shape),
+        partial(_decode, place.shape, arrays),
     )
     return create_quantized_linear(place, source_type, stored, rows, iter_dense=blocks)
 
@@ -151,16 +152,6 @@ def _load_scales(arrays: Fp8Arrays, shape: tuple[int, int]) -> Floats:
     is_float = arrays.scales.dtype in FLOATS
     scales = (load_scales if is_float else load_exponents)(arrays.scales)
     return scales.reshape(-1, -(-shape[1] // arrays.block[1]))
-
-
-def _iter_dense(shape: tuple[int, int], arrays: Fp8Arrays) -> Iterator[tuple[slice, Floats]]:
-    scales = _load_scales(arrays, shape)
-    for rows in iter_row_slices(shape):
-        yield rows, _decode(shape, arrays, scales, rows)
-
-
-def _load_rows(shape: tuple[int, int], arrays: Fp8Arrays, rows: slice) -> Floats:
-    return _decode(shape, arrays, _load_scales(arrays, shape), rows)
 
 
 def _decode(shape: tuple[int, int], arrays: Fp8Arrays, scales: Floats, rows: slice) -> Floats:

@@ -14,7 +14,7 @@ the rare zero that is too small for its codes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import gcd
@@ -34,9 +34,9 @@ from app.converter.sources.native_grid import native_scheme
 from app.converter.sources.quantized_linear import (
     Floats,
     create_quantized_linear,
-    iter_row_slices,
     load_scales,
     narrow_scales,
+    share_steps,
 )
 from app.core.errors import InvalidSourceError, UnsupportedError
 
@@ -145,7 +145,8 @@ class HqqFormat(LinearFormat):
         stored = (arrays.codes, arrays.scale, arrays.zero)
         quant = _native_scheme(arrays)
         native = None if quant is None else (quant, partial(_load_native, quant, arrays))
-        rows, blocks = partial(_load_rows, arrays), partial(_iter_dense, arrays)
+        load_steps, decode = partial(_load_steps, arrays), partial(_decode, arrays)
+        rows, blocks = share_steps(place.shape, load_steps, decode)
         return create_quantized_linear(place, f"HQQ-{settings.bits}", stored, rows, native, blocks)
 
     def _take_settings(
@@ -273,16 +274,6 @@ def _load_native(quant: QuantScheme, arrays: _Arrays) -> Linear:
         biases=biases[group].reshape(out_features, -1),
     )
     return narrow_scales(linear)
-
-
-def _iter_dense(arrays: _Arrays) -> Iterator[tuple[slice, Floats]]:
-    steps = _load_steps(arrays)
-    for rows in iter_row_slices(arrays.shape):
-        yield rows, _decode(arrays, steps, rows)
-
-
-def _load_rows(arrays: _Arrays, rows: slice) -> Floats:
-    return _decode(arrays, _load_steps(arrays), rows)
 
 
 def _load_steps(arrays: _Arrays) -> tuple[Floats, Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -26,6 +26,7 @@ _LIMIT = 1e15  # squares summed over a row still fit float32
 _EXPONENTS = (np.dtype(np.uint8), np.dtype(ml_dtypes.float8_e8m0fnu))
 Blocks = Callable[[], Iterator[tuple[slice, Floats]]]
 Rows = Callable[[slice], Floats]
+Steps = TypeVar("Steps")
 
 
 def create_quantized_linear(
@@ -58,6 +59,23 @@ def create_quantized_linear(
         iter_dense=iter_dense,
         load_rows=load_rows,
     )
+
+
+def share_steps(
+    shape: tuple[int, int],
+    load_steps: Callable[[], Steps],
+    decode: Callable[[Steps, slice], Floats],
+) -> tuple[Rows, Blocks]:
+    """`load_rows` and `iter_dense` of a format that decodes rows with steps (scales, zeros) which
+    are read once for all of them."""
+
+    def load_rows(rows: slice) -> Floats:
+        return decode(load_steps(), rows)
+
+    def iter_dense() -> Iterator[tuple[slice, Floats]]:
+        return _iter_blocks(shape, partial(decode, load_steps()))
+
+    return load_rows, iter_dense
 
 
 def load_scales(stored: StoredArray) -> Floats:
