@@ -14,9 +14,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import gguf
 import ml_dtypes
@@ -26,9 +27,11 @@ from safetensors.numpy import load_file, save_file
 
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.reference_quant import dequantize
+from app.converter.export import export
+from app.converter.export_plan import ExportFormat
+from app.converter.pipeline import convert, num_usable_cores
 from app.hub.starter import require_starter
 from benchmarks.folder_encoders import ENCODERS, FolderEncoder
-from benchmarks.measure import run_json
 
 # llama.cpp's names of whole-file mixes and their numbers (include/llama.h: enum llama_ftype).
 LLAMA_MIXES = {
@@ -38,21 +41,50 @@ LLAMA_MIXES = {
 _QUANTIZE = """
 import sys, llama_cpp
 params = llama_cpp.llama_model_quantize_default_params()
-params.ftype, params.nthread, params.allow_requantize = int(sys.argv[3]), 1, True
+params.ftype, params.nthread, params.allow_requantize = int(sys.argv[3]), int(sys.argv[4]), True
 sys.exit(llama_cpp.llama_model_quantize(sys.argv[1].encode(), sys.argv[2].encode(), params))
 """
 
-Maker = Callable[[Path], Path | None]
+
+class Workshop:
+    """A folder in which sources are made; what several are made of is made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def dense_folder(self) -> Path:
+        """bfloat16, as most repositories are."""
+        return _make_dense_folder(self._convert("exact"), self._folder / "starter-bf16")
+
+    @cached_property
+    def dense_gguf(self) -> Path:
+        """float32."""
+        return write_gguf(self._folder / "dense.gguf", GGMLQuantizationType.F32)
+
+    @cached_property
+    def native_w4(self) -> Path:
+        """A native checkpoint on the symmetric int4 grid."""
+        return self._convert("w4")
+
+    def _convert(self, grid: str) -> Path:
+        target = self._folder / f"native-{grid}"
+        convert(require_starter(), target, grid=grid)
+        return target
+
+
+Maker = Callable[[Workshop, Path], Path | None]
 
 
 def makers() -> dict[str, Maker]:
     """Each writes one source into an empty folder; None where no tool here can make it."""
     ggufs: dict[str, Maker] = {f"GGUF {mix}": partial(_make_gguf, mix) for mix in LLAMA_MIXES}
     return {
-        "dense bf16 folder": _make_dense_folder,
+        "dense bf16 folder": lambda shop, _: shop.dense_folder,
         **ggufs,
-        "GPTQ 4-bit": partial(_make_export, "gptq"),
-        "compressed-tensors 4-bit": partial(_make_export, "compressed-tensors"),
+        "GGUF MXFP4": lambda _, folder: write_gguf(folder / "m.gguf", GGMLQuantizationType.MXFP4),
+        "GPTQ 4-bit": partial(_make_export, ExportFormat.GPTQ),
+        "compressed-tensors 4-bit": partial(_make_export, ExportFormat.COMPRESSED_TENSORS),
         **{name: partial(_make_encoded, encoder) for name, encoder in ENCODERS.items()},
     }
 
@@ -65,11 +97,12 @@ def llama_cpp_python() -> str | None:
     return sys.executable if importlib.util.find_spec("llama_cpp") else None
 
 
-def quantize_with_llama_cpp(source: Path, target: Path, mix: str) -> None:
-    """llama.cpp's quantizer on one thread; raises CalledProcessError when it refuses."""
+def quantize_with_llama_cpp(source: Path, target: Path, mix: str, num_threads: int = 1) -> None:
+    """llama.cpp's quantizer; raises CalledProcessError when it refuses."""
     python = llama_cpp_python()
     assert python, "ask llama_cpp_python() first"
-    command = [python, "-c", _QUANTIZE, str(source), str(target), str(LLAMA_MIXES[mix])]
+    numbers = (str(LLAMA_MIXES[mix]), str(num_threads))
+    command = [python, "-c", _QUANTIZE, str(source), str(target), *numbers]
     subprocess.run(command, check=True, capture_output=True)
 
 
@@ -98,12 +131,10 @@ def _copy_metadata(reader: gguf.GGUFReader, writer: gguf.GGUFWriter) -> None:
         writer.add_key_value(field.name, field.contents(), field.types[0], sub_type)
 
 
-def _make_gguf(mix: str, folder: Path) -> Path | None:
+def _make_gguf(mix: str, shop: Workshop, folder: Path) -> Path | None:
     target = folder / f"starter.{mix}.gguf"
     if llama_cpp_python():
-        dense = write_gguf(folder / "dense.gguf", GGMLQuantizationType.F32)
-        quantize_with_llama_cpp(dense, target, mix)
-        dense.unlink()
+        quantize_with_llama_cpp(shop.dense_gguf, target, mix, num_usable_cores())
         return target
     try:
         return write_gguf(target, GGMLQuantizationType[mix])
@@ -111,10 +142,7 @@ def _make_gguf(mix: str, folder: Path) -> Path | None:
         return None
 
 
-def _make_dense_folder(folder: Path) -> Path:
-    """bfloat16, as most repositories are."""
-    native = _convert_starter(folder / "native", "exact")
-    target = folder / "starter-bf16"
+def _make_dense_folder(native: Path, target: Path) -> Path:
     target.mkdir()
     with Checkpoint.open(native) as checkpoint:
         config = dict(checkpoint.config)
@@ -123,9 +151,8 @@ def _make_dense_folder(folder: Path) -> Path:
             weights[name] = np.array(checkpoint.vector(name), np.float32)
     tensors = {f"model.{n}.weight": w.astype(ml_dtypes.bfloat16) for n, w in weights.items()}
     save_file(tensors, target / "model.safetensors")
-    (target / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    for name in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
-        (target / name).write_bytes((native / name).read_bytes())
+    _write_config(target, config)
+    _copy_tokenizer(native, target)
     return target
 
 
@@ -134,16 +161,27 @@ def _vector_names(num_layers: int) -> list[str]:
     return ["norm", *(f"layers.{index}.{norm}" for index in range(num_layers) for norm in norms)]
 
 
-def _make_encoded(encoder: FolderEncoder, folder: Path) -> Path:
+def _write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def _copy_tokenizer(source: Path, target: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
+        (target / name).write_bytes((source / name).read_bytes())
+
+
+def _make_encoded(encoder: FolderEncoder, shop: Workshop, folder: Path) -> Path:
     """The dense folder with its linears, perhaps also its embedding, encoded."""
-    target = _make_dense_folder(folder)
-    tensors = load_file(target / "model.safetensors")
+    dense, target = shop.dense_folder, folder / "encoded"
+    target.mkdir()
+    tensors = load_file(dense / "model.safetensors")
     for name in [name for name in tensors if _is_encoded(name, encoder)]:
         stem, weight = name.removesuffix(".weight"), tensors.pop(name).astype(np.float32)
         tensors |= {f"{stem}.{suffix}": a for suffix, a in encoder.encode(weight).items()}
     save_file(tensors, target / "model.safetensors")
-    config = json.loads((target / "config.json").read_text(encoding="utf-8"))
-    (target / "config.json").write_text(json.dumps(config | encoder.config), encoding="utf-8")
+    config = json.loads((dense / "config.json").read_text(encoding="utf-8"))
+    _write_config(target, config | encoder.config)
+    _copy_tokenizer(dense, target)
     return target
 
 
@@ -151,15 +189,7 @@ def _is_encoded(name: str, encoder: FolderEncoder) -> bool:
     return "_proj" in name or (encoder.with_vocabulary and "embed_tokens" in name)
 
 
-def _make_export(format_name: str, folder: Path) -> Path:
-    native = _convert_starter(folder / "native", "w4")
+def _make_export(format_name: ExportFormat, shop: Workshop, folder: Path) -> Path:
     target = folder / f"starter-{format_name}"
-    run_json(
-        "-m", "app", "export", str(native), "-o", str(target), "--format", format_name, "--json"
-    )
-    return target
-
-
-def _convert_starter(target: Path, grid: str) -> Path:
-    run_json("-m", "app", "convert", "starter", "-o", str(target), "--grid", grid, "--json")
+    export(shop.native_w4, target, format_name)
     return target

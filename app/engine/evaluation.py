@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +20,24 @@ from app.core.errors import UsageError
 from app.core.jobs import CancelToken
 from app.engine.executors.base import (
     PREFILL_CHUNK_TOKENS,
-    Executor,
     LogitsWanted,
     SequenceChunk,
 )
+from app.spec.model_spec import ModelSpec
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 # Log-probabilities are taken in float64, a few rows at a time: a row of 150,000 words is 1.2 MB.
 _ROWS_AT_ONCE = 32
+
+
+class Predictor(Protocol):
+    """What evaluation asks of an executor; `step` is that of `Executor`."""
+
+    spec: ModelSpec
+
+    def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +53,10 @@ class Evaluation:
 
 
 def evaluate(
-    executor: Executor,
+    executor: Predictor,
     token_ids: Sequence[int],
     window: int,
-    yardstick: Executor | None = None,
+    yardstick: Predictor | None = None,
     on_progress: Progress | None = None,
     cancel: CancelToken | None = None,
 ) -> Evaluation:
@@ -79,7 +88,7 @@ class _Piece:
     num_done: int
 
 
-def _check(executor: Executor, token_ids: Sequence[int], yardstick: Executor | None) -> None:
+def _check(executor: Predictor, token_ids: Sequence[int], yardstick: Predictor | None) -> None:
     if len(token_ids) < 2:
         raise UsageError("The text is too short: it has fewer than two tokens.")
     if yardstick is not None and yardstick.spec.vocab_size != executor.spec.vocab_size:
@@ -102,7 +111,7 @@ def _iter_pieces(token_ids: Sequence[int], window: int) -> Iterator[_Piece]:
             )
 
 
-def _predict(executor: Executor, piece: _Piece) -> npt.NDArray[np.float32]:
+def _predict(executor: Predictor, piece: _Piece) -> npt.NDArray[np.float32]:
     return executor.step([piece.chunk])[0]
 
 
