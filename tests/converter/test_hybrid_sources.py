@@ -1,8 +1,9 @@
-"""Gated delta nets out of quantized files: stacks by key head, heads in turns, columns that move."""
+"""Gated delta nets out of quantized files: stacks by key head, heads in turns, moved columns."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from app.checkpoint.reference_quant import dequantize
 from app.converter.pipeline import convert
 from app.converter.sources.detect import open_source
 from app.core.errors import InvalidSourceError
+from benchmarks.folder_encoders import ENCODERS
 from tests.converter.test_fused_folders import FORMATS
+from tests.converter.test_trials import as_mlx_saves
 from tests.families.hybrid_cases import CASES, DELTA_NET, center_norms
 from tests.families.test_gguf_layouts import read, write
 from tests.family_models import FamilyCase, cpu_logits, reference_logits, tiny_model, write_folder
@@ -78,7 +81,8 @@ def test_columns_of_heads_in_turns_are_exact(
         assert (linear.perm is not None) == has_order
     source = open_source(path, tokenizer_dir=tmp_path / "folder")
     found = {li.name: li for part in source.parts() for li in part.linears}[f"{_LAYER}.out_proj"]
-    assert found.iter_dense and found.load_rows
+    assert found.iter_dense
+    assert found.load_rows
     np.testing.assert_array_equal(found.load_dense(), want)
     np.testing.assert_array_equal(np.concatenate([block for _, block in found.iter_dense()]), want)
     np.testing.assert_array_equal(found.load_rows(slice(3, 9)), want[3:9])
@@ -178,6 +182,33 @@ def test_packed_stacks_of_qwen3_next_are_cut_bit_for_bit(method: str, tmp_path: 
     for name, want in wanted.items():
         np.testing.assert_array_equal(found[name].load_dense(), want, name)
         np.testing.assert_array_equal(dequantize(found[name].load_native()), want, name)
+
+
+def test_an_mlx_folder_is_held_bit_for_bit(tmp_path: Path) -> None:
+    """Every linear in groups of 64, stacks by key head among them, but for what routes."""
+    sizes = {"moe_intermediate_size": 64, "shared_expert_intermediate_size": 64}
+    wide = _wide(16, "qwen3 next")
+    case = replace(wide, changes={**wide.changes, **sizes})
+    folder = write_folder(case, tmp_path / "mlx")
+    as_mlx_saves(folder)
+    encoder = ENCODERS["MLX 4-bit"]
+    tensors: dict[str, Any] = {}
+    for name, values in load_file(folder / "model.safetensors").items():
+        is_linear = values.ndim > 1 and values.shape[-1] == 64 and "gate.weight" not in name
+        for last, array in encoder.encode(values.reshape(-1, 64)).items() if is_linear else ():
+            stem = name.removesuffix("weight")
+            tensors[f"{stem}{last}"] = array.reshape(*values.shape[:-1], -1)
+        if not is_linear:
+            tensors[name] = values
+    save_file(tensors, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, **encoder.config}), encoding="utf-8")
+    report = convert(folder, tmp_path / "exact")
+    assert (report.format, report.lossless) == ("mlx", True)
+    convert(folder, tmp_path / "dense", grid="dense")
+    got, want = (reference_logits(tmp_path / grid) for grid in ("exact", "dense"))
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(cpu_logits(tmp_path / "exact", 1), want, rtol=0, atol=1e-4)
 
 
 def test_layers_that_predict_are_left_out_of_a_folder(tmp_path: Path) -> None:

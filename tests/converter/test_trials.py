@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
 from app.checkpoint.reader import Checkpoint
@@ -34,6 +35,9 @@ from tests.converter.test_fused_folders import write as write_phi3
 from tests.converter.test_gptq import check_exact
 from tests.converter.test_llama_cpp import decoded_by_gguf
 from tests.engine.test_reference_executor import create_reference
+from tests.families.hybrid_cases import CASES as HYBRID_CASES
+from tests.family_models import expected_logits, reference_logits
+from tests.family_models import write_folder as write_family_folder
 from tests.gguf_factory import Floats, TinyModel, gguf_name, to_gguf_tensors, write_gguf
 from tests.quantized_folders import FIXTURES, check_rows
 from tests.spec.test_gguf_config import llama3_divisors
@@ -91,6 +95,44 @@ def test_rope_freqs_count_at_position_9000(tmp_path: Path) -> None:
     wanted = logits_of_transformers(weights, token_ids)
     np.testing.assert_allclose(found["with"], wanted, atol=1e-5)
     assert np.abs(found["without"] - wanted).max() > 0.1
+
+
+# mlx-vlm#1548/#1521, mlx-swift-lm#403/#598 ------------------------------------------------------
+
+
+def as_mlx_saves(folder: Path) -> None:
+    """What mlx-lm's `sanitize` makes of Qwen3-Next and Qwen3.5 when it loads them."""
+    stacks: dict[str, list[Floats]] = {}
+    tensors: dict[str, Floats] = {}
+    for name, values in load_file(folder / "model.safetensors").items():
+        stem, is_expert, rest = name.partition(".experts.")
+        if is_expert:
+            stacks.setdefault(f"{stem}.switch_mlp.{rest.split('.', 1)[1]}", []).append(values)
+        elif name.endswith("conv1d.weight"):
+            tensors[name] = np.ascontiguousarray(np.moveaxis(values, 2, 1))
+        elif name.endswith("norm.weight") and "linear_attn" not in name:
+            tensors[name] = values + np.float32(1)
+        else:
+            tensors[name] = values
+    tensors |= {name: np.stack(experts) for name, experts in stacks.items()}
+    save_file(tensors, folder / "model.safetensors")
+
+
+@pytest.mark.parametrize("name", ["qwen3 next", "qwen3.5", "qwen3.5 moe"])
+def test_norms_that_mlx_has_shifted_are_not_shifted_again(name: str, tmp_path: Path) -> None:
+    """The axis that its convolution has moved tells them apart from Hugging Face's."""
+    case = next(case for case in HYBRID_CASES if case.name == name)
+    folder = write_family_folder(case, tmp_path / "hf")
+    convert(folder, tmp_path / "from_hf", grid="dense")
+    as_mlx_saves(folder)
+    convert(folder, tmp_path / "from_mlx", grid="dense")
+    with Checkpoint.open(tmp_path / "from_hf") as hf, Checkpoint.open(tmp_path / "from_mlx") as mlx:
+        for vector in ("norm", "layers.0.input_layernorm", "layers.1.self_attn.q_norm"):
+            np.testing.assert_allclose(mlx.vector(vector), hf.vector(vector), rtol=0, atol=1e-6)
+        for vector in ("layers.0.linear_attn.norm", "layers.0.linear_attn.conv1d"):
+            np.testing.assert_array_equal(mlx.vector(vector), hf.vector(vector))
+    got = reference_logits(tmp_path / "from_mlx")
+    np.testing.assert_allclose(got, expected_logits(case), rtol=0, atol=1e-4)
 
 
 # intel/auto-round#2273 --------------------------------------------------------------------------
