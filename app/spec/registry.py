@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -65,6 +65,11 @@ _ADAPTERS = _load_adapters()
 def supported_architectures() -> tuple[str, ...]:
     """Hugging Face class names that have an adapter."""
     return tuple(_ADAPTERS)
+
+
+def iter_adapters() -> Iterator[tuple[str, ArchitectureAdapter]]:
+    """(module, declaration) of every family."""
+    yield from dict(_ADAPTERS.values()).items()
 
 
 def create_spec(config: Mapping[str, Any]) -> ModelSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -40,7 +41,13 @@ class Outcome:
     def to_check(self, name: str) -> Check:
         """The row called `name`."""
         status = {True: CheckStatus.PASS, False: CheckStatus.FAIL, None: CheckStatus.NOT_RUN}
-        return Check(name, TITLES[name], status[self.passed], self.detail, self.metrics)
+        metrics = {key: _finite(value) for key, value in self.metrics.items()}
+        return Check(name, TITLES[name], status[self.passed], self.detail, metrics)
+
+
+def _finite(value: Metric) -> Metric:
+    """JSON has no word for what a broken network computes."""
+    return value if isinstance(value, str) or math.isfinite(value) else str(value)
 
 
 class NotRunError(Exception):

@@ -20,17 +20,20 @@ from app.core.validation_events import (
     DifferenceState,
 )
 from app.spec.registry import create_spec, weight_names
-from app.spec.text_part import wrapper_of
+from app.spec.text_part import text_config, wrapper_of
 from app.validation.accounting import account_reference
 from app.validation.check import NotRunError, Outcome
 from app.validation.context import Context
 from app.validation.generation_facts import compare_generation
 from app.validation.half_real import create_half_real, further_kinds
+from app.validation.nearest_family import find_nearest
 from app.validation.published import published_shapes
 from app.validation.reference_facts import reference_facts
 from app.validation.rope_tables import compare_ropes, describe_rope, trained_length
 from app.validation.spec_facts import spec_facts
 
+# What asking a module of another build ends in.
+_FOREIGN = (AttributeError, KeyError, RuntimeError, StopIteration, TypeError, ValueError)
 _UNSAID = "the module does not say"
 # Entries that the half-real networks confirm by running.
 _RUN_ENTRIES = {
@@ -42,7 +45,12 @@ _SMOKE_ROWS = ("smoke_one_layer", "smoke_two_layers", "smoke_other_kinds")
 
 
 def check_model(context: Context) -> Outcome:
-    """Attention, norms, MLP, rope, embeddings, names of weights."""
+    """Attention, norms, MLP, rope, embeddings, names of weights.
+
+    Of a refused configuration the nearest family's reading is compared: what a new one must say.
+    """
+    if context.spec is None:
+        return _compare_nearest(context)
     entries = [*_compare_facts(context), _compare_rope(context), _compare_names(context)]
     return _conclude(context, DifferenceList.MODEL, entries)
 
@@ -135,6 +143,27 @@ def _compare_facts(context: Context) -> list[Difference]:
     ]
 
 
+def _compare_nearest(context: Context) -> Outcome:
+    config, reference = text_config(context.subject.raw_config), context.needed_reference
+    try:
+        theirs = reference_facts(reference.create_on_meta(config))
+    except _FOREIGN as error:
+        sentence = "the configuration was refused, and transformers' module is no decoder as known"
+        raise NotRunError(f"{sentence} ({type(error).__name__})") from error
+    nearest = find_nearest(config, theirs)
+    if nearest is None:
+        raise NotRunError("the configuration was refused, and no family can read it")
+    entries = [_compare(name, ours, theirs.get(name)) for name, ours in nearest.facts.items()]
+    entries += [
+        _entry("keys", f"{nearest.family} knows all others", said, DifferenceState.DIFFERENT)
+        for said in nearest.unknown
+    ]
+    found = _conclude(context, DifferenceList.MODEL, entries)
+    counted = f"{found.metrics['different']} of {len(entries)} entries differ from it"
+    sentence = f"the configuration was refused; the nearest family is {nearest.family}: {counted}."
+    return Outcome(None, sentence, found.metrics)
+
+
 def _compare(name: str, ours: str, reference: str | None) -> Difference:
     if reference is None:
         return _entry(name, ours, _UNSAID, DifferenceState.UNCONFIRMED)
@@ -149,8 +178,7 @@ def _compare_rope(context: Context) -> Difference:
     found = compare_ropes(context.needed_reference, context.subject.config, spec, length)
     far = [one for one in found if not one.is_close]
     if far:
-        text = f"frequencies differ by up to {far[0].frequency_error:.2g} (relative)"
-        return _entry("rope", ours, text, DifferenceState.DIFFERENT)
+        return _entry("rope", ours, far[0].fault, DifferenceState.DIFFERENT)
     return _entry("rope", ours, f"the same tables at length {length}", DifferenceState.SAME)
 
 
