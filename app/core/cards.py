@@ -18,11 +18,15 @@ _NVML_LIBRARY = "nvml.dll" if _IS_WINDOWS else "libnvidia-ml.so.1"
 _NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 _NUM_MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
 _TEXT_BYTES = 256
+_LUID_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """`compute_capability` (8, 6) is an RTX 30; `cuda_version` is the newest the driver runs."""
+    """`compute_capability` (8, 6) is an RTX 30; `cuda_version` is the newest the driver runs.
+
+    `luid` is Windows' name of the adapter, empty elsewhere.
+    """
 
     name: str
     compute_capability: tuple[int, int]
@@ -30,6 +34,7 @@ class Card:
     total_bytes: int
     cuda_version: tuple[int, int]
     pci_bus_id: str
+    luid: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,25 @@ class CardMemory:
     total_bytes: int
     free_bytes: int
     used_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardSample:
+    """The card that a model runs on, now; bytes.
+
+    `used_bytes` of `total_bytes` are taken by all programs, `context_bytes` by CUDA in this process
+    beside what the executor holds. `spilled_bytes` of this process stand in the computer's memory
+    instead, which makes them slow (Windows). `num_replays` graphs ran since the model was loaded,
+    `busy_share` is the part of the time since the last sample in which they did.
+    """
+
+    name: str
+    used_bytes: int
+    total_bytes: int
+    context_bytes: int
+    spilled_bytes: int
+    num_replays: int
+    busy_share: float
 
 
 def find_card() -> Card:
@@ -109,7 +133,16 @@ def _describe(driver: ctypes.CDLL) -> Card:
         total_bytes=total.value,
         cuda_version=(version.value // 1000, version.value % 1000 // 10),
         pci_bus_id=bus_id.value.decode(errors="replace"),
+        luid=_read_luid(driver, device),
     )
+
+
+def _read_luid(driver: ctypes.CDLL, device: ctypes.c_int) -> bytes:
+    """Of WDDM's adapters alone."""
+    luid, mask = ctypes.create_string_buffer(_LUID_BYTES), ctypes.c_uint()
+    if not _IS_WINDOWS or driver.cuDeviceGetLuid(luid, ctypes.byref(mask), device):
+        return b""
+    return luid.raw
 
 
 def _attribute(driver: ctypes.CDLL, device: ctypes.c_int, number: int) -> int:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.core import errors
+from app.core.cards import CardSample
 from app.core.errors import AppError, JobCancelledError
 
 
@@ -140,7 +141,10 @@ class RequestFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemorySampled(Event):
-    """The engine process's memory by cause; `available_bytes` is what the machine has left."""
+    """Memory by cause: the card's where the model runs on one (`card`), else the engine process's.
+
+    `available_bytes` is what the machine has left.
+    """
 
     rss_bytes: int
     weights_bytes: int
@@ -148,6 +152,23 @@ class MemorySampled(Event):
     workspace_bytes: int
     available_bytes: int
     total_bytes: int
+    card: CardSample | None = None
+
+    @property
+    def used_bytes(self) -> int:
+        """Of what `ceiling_bytes` is the whole."""
+        return self.card.used_bytes if self.card else self.rss_bytes
+
+    @property
+    def ceiling_bytes(self) -> int:
+        """The card's memory, or the machine's."""
+        return self.card.total_bytes if self.card else self.total_bytes
+
+    @property
+    def parts(self) -> tuple[int, int, int, int]:
+        """Weights, KV cache, workspace, and all else; on a card that is other programs too."""
+        known = self.weights_bytes, self.kv_bytes, self.workspace_bytes
+        return (*known, max(0, self.used_bytes - sum(known)))
 
 
 # --- conversion ------------------------------------------------------------------------------

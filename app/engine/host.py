@@ -165,7 +165,8 @@ class EngineHost:
             self._step(loaded)
         if self._loaded is not None and time.monotonic() >= self._next_sample_s:
             self._next_sample_s = time.monotonic() + MEMORY_SAMPLE_INTERVAL_S
-            self._emit(sample_memory(loaded.engine.memory_use()))
+            card = loaded.card_watch.sample() if loaded.card_watch else None
+            self._emit(sample_memory(loaded.engine.memory_use(), card))
 
     def _step(self, loaded: LoadedEngine) -> None:
         try:

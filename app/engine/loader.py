@@ -10,6 +10,7 @@ from app.checkpoint.reader import Checkpoint
 from app.core.device import choose_device
 from app.core.errors import CheckpointError
 from app.core.events import LoadedModel
+from app.engine.card_watch import CardWatch
 from app.engine.engine import Engine
 from app.engine.executors.base import Executor
 from app.engine.placement import LoadOptions, place
@@ -29,6 +30,7 @@ class LoadedEngine:
     tokenizer: Tokenizer
     checkpoint: Checkpoint
     model: LoadedModel
+    card_watch: CardWatch | None = None
 
     def close(self) -> None:
         """Gives memory and files back."""
@@ -79,7 +81,8 @@ def load_engine(
         has_chat_template=has_chat_template,
         precision=precision_label(checkpoint.manifest, executor.activations),
     )
-    return LoadedEngine(Engine(executor, tokenizer), executor, tokenizer, checkpoint, model)
+    engine = Engine(executor, tokenizer)
+    return LoadedEngine(engine, executor, tokenizer, checkpoint, model, placed.card_watch)
 
 
 def _check_tensors(checkpoint: Checkpoint, spec: ModelSpec) -> None:

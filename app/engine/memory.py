@@ -8,11 +8,12 @@ import sys
 
 import psutil
 
+from app.core.cards import CardSample
 from app.core.events import MemorySampled
 from app.engine.executors.base import MemoryUse
 
 
-def sample_memory(use: MemoryUse) -> MemorySampled:
+def sample_memory(use: MemoryUse, card: CardSample | None = None) -> MemorySampled:
     """What the executor, this process and the machine use now."""
     machine = psutil.virtual_memory()
     return MemorySampled(
@@ -22,6 +23,7 @@ def sample_memory(use: MemoryUse) -> MemorySampled:
         workspace_bytes=use.workspace_bytes,
         available_bytes=machine.available,
         total_bytes=machine.total,
+        card=card,
     )
 
 

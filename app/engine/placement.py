@@ -8,6 +8,7 @@ from app.checkpoint.reader import Checkpoint
 from app.core.cards import Card, read_memory
 from app.core.device import DeviceChoice, fall_back
 from app.core.errors import MissingExtraError, ResourceError, UnsupportedError
+from app.engine.card_watch import CardWatch
 from app.engine.executors import factory
 from app.engine.executors.base import Executor
 from app.engine.memory_plan import ExecutorCosts, available_memory_bytes, plan_memory
@@ -34,13 +35,14 @@ class LoadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A loaded executor, and what was planned; `vram` is set on a card."""
+    """A loaded executor, and what was planned; `vram` and `card_watch` are set on a card."""
 
     executor: Executor
     note: str
     max_model_len: int
     kv_bytes_per_token: int
     vram: VramPlan | None = None
+    card_watch: CardWatch | None = None
 
 
 def place(
@@ -92,7 +94,10 @@ def _place_on_card(
         launcher=launcher,
         kv_dtype=kv_dtype,
     )
-    return Placement(executor, choice.note, plan.max_model_len, plan.kv_bytes_per_token, plan)
+    watch = CardWatch(card, launcher, state)
+    return Placement(
+        executor, choice.note, plan.max_model_len, plan.kv_bytes_per_token, plan, watch
+    )
 
 
 def _place_in_memory(

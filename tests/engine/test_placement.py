@@ -60,6 +60,8 @@ def test_what_fits_runs_on_the_card(use_card: UseCard, model_dir: Path, device: 
     assert isinstance(loaded.executor, CudaExecutor)
     assert (loaded.model.device, loaded.model.max_model_len) == ("cuda", 64)
     assert loaded.model.device_note == "Running on RTX 3050 Laptop GPU."
+    assert loaded.card_watch is not None
+    assert loaded.card_watch.sample().total_bytes == 512 * MIB
     loaded.close()
     assert launcher.allocated_bytes == 0
 

@@ -93,7 +93,9 @@ class HostLauncher(Launcher):
         return list(launches)
 
     def replay(self, graph: list[Launch]) -> None:
+        start = time.perf_counter()
         self.run(graph)
+        self.busy_s += time.perf_counter() - start
 
     def module(self, source: ModuleSource) -> HostModule:
         """What a source runs as; tests of faults run another."""

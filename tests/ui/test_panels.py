@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.chat.transcript import ConversationSummary
+from app.core.cards import CardSample
 from app.core.events import MemorySampled
 from app.core.sampling_settings import SamplingSettings
 from app.ui.widgets.conversation_panel import ConversationPanel
@@ -154,6 +156,35 @@ def test_memory_is_split_by_cause(live: LivePanel) -> None:
     for expected in ("100 MiB", "20.0 MiB", "10.0 MiB", "170 MiB", "300 MiB of 1.0 GiB"):
         assert expected in texts
     assert live.memory_plot.top_values == [0.0, 100.0, 120.0, 130.0, 300.0]
+
+
+def on_card(spilled_mib: int) -> MemorySampled:
+    card = CardSample("RTX 3050", 3000 * MIB, 4096 * MIB, 200 * MIB, spilled_mib * MIB, 1234, 0.97)
+    return replace(sample(300, 16_000), weights_bytes=1700 * MIB, card=card)
+
+
+def test_of_a_card_its_memory_is_split_under_its_own_ceiling(live: LivePanel) -> None:
+    live.add_memory(on_card(spilled_mib=0))
+    texts = [label.text() for label in live.findChildren(QLabel)]
+    for expected in ("1.7 GiB", "20.0 MiB", "10.0 MiB", "1.2 GiB", "2.9 GiB of 4.0 GiB"):
+        assert expected in texts
+    assert live.memory_plot.top_values == [0.0, 1700.0, 1720.0, 1730.0, 3000.0]
+    assert 4096 <= live.memory_plot.viewRange()[1][1] < 5000
+    total = next(label for label in live.findChildren(QLabel) if "of 4.0 GiB" in label.text())
+    assert "CUDA itself 200 MiB; graphs replayed: 1234, busy 97%" in total.toolTip()
+
+
+def test_memory_that_windows_moved_out_of_the_card_is_a_warning(live: LivePanel) -> None:
+    def warnings() -> list[str]:
+        shown = (label for label in live.findChildren(QLabel) if label.isVisible())
+        return [label.text() for label in shown if "do not fit the card" in label.text()]
+
+    live.add_memory(on_card(spilled_mib=0))
+    assert not warnings()
+    live.add_memory(on_card(spilled_mib=512))
+    assert warnings()[0].startswith("512 MiB do not fit the card")
+    live.add_memory(sample(300, 1000))
+    assert not warnings()
 
 
 def test_ceiling_is_in_view_when_it_matters(live: LivePanel) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, Qt, QThread
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
+from app.core.cards import CardSample
 from app.core.events import MemorySampled
 from app.core.units import format_bytes
 from app.ui.theme import current_tokens, set_role, ui_font
@@ -50,6 +51,7 @@ class LivePanel(QWidget):
         self._import.finished.connect(self._on_import_finished)
         self._values = {name: QLabel("–") for name in ("weights", "kv", "workspace", "rest")}
         self._total = QLabel(self.tr("No model loaded"))
+        self._spill = _create_warning()
         self._rate = QLabel("–")
         self._memory_slot = QVBoxLayout()
         self._rate_slot = QVBoxLayout()
@@ -66,20 +68,30 @@ class LivePanel(QWidget):
 
     def add_memory(self, sample: MemorySampled) -> None:
         """One more sample of the engine's memory."""
-        known = sample.weights_bytes + sample.kv_bytes + sample.workspace_bytes
-        parts = (
-            sample.weights_bytes,
-            sample.kv_bytes,
-            sample.workspace_bytes,
-            max(0, sample.rss_bytes - known),
-        )
-        for label, size in zip(self._values.values(), parts, strict=True):
+        for label, size in zip(self._values.values(), sample.parts, strict=True):
             label.setText(format_bytes(size))
-        text = self.tr("{used} of {total}")
-        used, total = format_bytes(sample.rss_bytes), format_bytes(sample.total_bytes)
-        self._total.setText(text.format(used=used, total=total))
+        used, total = format_bytes(sample.used_bytes), format_bytes(sample.ceiling_bytes)
+        self._total.setText(self.tr("{used} of {total}").format(used=used, total=total))
+        self._show_card(sample.card)
         if self.memory_plot is not None and self.isVisible():
             self.memory_plot.add(sample)
+
+    def _show_card(self, card: CardSample | None) -> None:
+        """What is the card's, in words; a warning where Windows moves memory out of it."""
+        self._total.setToolTip("" if card is None else self._describe(card))
+        self._spill.setVisible(card is not None and card.spilled_bytes > 0)
+        if card is not None and card.spilled_bytes:
+            text = self.tr("{size} do not fit the card: Windows keeps them in slow shared memory.")
+            self._spill.setText(text.format(size=format_bytes(card.spilled_bytes)))
+
+    def _describe(self, card: CardSample) -> str:
+        text = self.tr("{name}: CUDA itself {context}; graphs replayed: {count}, busy {busy}")
+        return text.format(
+            name=card.name,
+            context=format_bytes(card.context_bytes),
+            count=card.num_replays,
+            busy=f"{card.busy_share:.0%}",
+        )
 
     def add_rate(self, tok_s: float) -> None:
         """One more measurement of the speed."""
@@ -109,6 +121,7 @@ class LivePanel(QWidget):
         layout.addLayout(_create_head(self.tr("Memory"), self._total))
         layout.addLayout(self._memory_slot)
         layout.addLayout(self._create_legend())
+        layout.addWidget(self._spill)
         layout.addSpacing(8)
         layout.addLayout(_create_head(self.tr("Speed"), self._rate))
         layout.addLayout(self._rate_slot)
@@ -133,6 +146,15 @@ class LivePanel(QWidget):
         grid.setColumnStretch(2, 1)
         grid.setColumnStretch(5, 1)
         return grid
+
+
+def _create_warning() -> QLabel:
+    label = QLabel()
+    label.setFont(ui_font(0.84))
+    label.setWordWrap(True)
+    set_role(label, "tone", "danger")
+    label.hide()
+    return label
 
 
 def _small(label: QLabel) -> QLabel:

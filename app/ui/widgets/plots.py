@@ -58,7 +58,7 @@ class _TimePlot(pg.PlotWidget):
 
 
 class MemoryPlot(_TimePlot):
-    """The engine process's memory, stacked by cause, in MiB, under the machine's total."""
+    """The engine's memory, stacked by cause, in MiB, under the card's or the machine's."""
 
     def __init__(self, accessible_name: str, parent: QWidget | None = None) -> None:
         super().__init__(accessible_name, parent)
@@ -75,9 +75,10 @@ class MemoryPlot(_TimePlot):
     def add(self, sample: MemorySampled) -> None:
         """One more sample."""
         self._samples.append((time.monotonic(), _stack(sample)))
-        self._ceiling.setValue(sample.total_bytes / _MIB)
+        ceiling = sample.ceiling_bytes / _MIB
+        self._ceiling.setValue(ceiling)
         self._ceiling.show()
-        self._draw(sample.total_bytes / _MIB)
+        self._draw(ceiling)
 
     @property
     def top_values(self) -> list[float]:
@@ -142,9 +143,7 @@ class RatePlot(_TimePlot):
 
 
 def _stack(sample: MemorySampled) -> tuple[float, ...]:
-    parts = (sample.weights_bytes, sample.kv_bytes, sample.workspace_bytes)
-    known = sum(parts)
     levels = [0.0]
-    for part in (*parts, max(0, sample.rss_bytes - known)):
+    for part in sample.parts:
         levels.append(levels[-1] + part / _MIB)
     return tuple(levels)

@@ -61,6 +61,8 @@ class Launcher(ABC):
 
     name: str
     num_multiprocessors: int
+    num_replays = 0  # of graphs so far, and the seconds that they took, as far as is known
+    busy_s = 0.0
     yardstick_bytes = 512 << 20  # whose copy tells the memory's speed: well beyond every cache
 
     @abstractmethod

@@ -1,0 +1,66 @@
+"""What Windows moved out of a card: memory of this process that should be the card's and is not.
+
+By the kernel's own count for this process (D3DKMTQueryVideoMemoryInfo, d3dkmthk.h), which the task
+manager shows too. Page-locked memory counts as well, so what was there right after a model was
+loaded is subtracted by the caller. Not yet run on Windows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+_LUID_BYTES = 8
+_NON_LOCAL = 1  # D3DKMT_MEMORY_SEGMENT_GROUP_NON_LOCAL: the computer's memory
+
+
+class _OpenAdapter(ctypes.Structure):
+    """D3DKMT_OPENADAPTERFROMLUID."""
+
+    _fields_ = (("luid", ctypes.c_ubyte * _LUID_BYTES), ("adapter", ctypes.c_uint))
+
+
+class _CloseAdapter(ctypes.Structure):
+    """D3DKMT_CLOSEADAPTER."""
+
+    _fields_ = (("adapter", ctypes.c_uint),)
+
+
+class _QueryMemory(ctypes.Structure):
+    """D3DKMT_QUERYVIDEOMEMORYINFO; no process means this one."""
+
+    _fields_ = (
+        ("process", ctypes.c_void_p),
+        ("adapter", ctypes.c_uint),
+        ("segment_group", ctypes.c_int),
+        ("budget", ctypes.c_ulonglong),
+        ("current_usage", ctypes.c_ulonglong),
+        ("current_reservation", ctypes.c_ulonglong),
+        ("available_for_reservation", ctypes.c_ulonglong),
+        ("physical_adapter", ctypes.c_uint),
+    )
+
+
+if sys.platform == "win32":
+
+    def shared_bytes(luid: bytes) -> int | None:
+        """Memory of the computer that this process uses for the adapter; None where unknown."""
+        if len(luid) != _LUID_BYTES:
+            return None
+        gdi = ctypes.WinDLL("gdi32.dll")
+        opened = _OpenAdapter((ctypes.c_ubyte * _LUID_BYTES)(*luid), 0)
+        if gdi.D3DKMTOpenAdapterFromLuid(ctypes.byref(opened)):
+            return None
+        try:
+            query = _QueryMemory(None, opened.adapter, _NON_LOCAL)
+            if gdi.D3DKMTQueryVideoMemoryInfo(ctypes.byref(query)):
+                return None
+            return int(query.current_usage)
+        finally:
+            gdi.D3DKMTCloseAdapter(ctypes.byref(_CloseAdapter(opened.adapter)))
+
+else:
+
+    def shared_bytes(luid: bytes) -> int | None:
+        """Nothing spills elsewhere: allocations fail instead."""
+        return None
