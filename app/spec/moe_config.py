@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.core.errors import UnsupportedError
 from app.spec.config_reader import ConfigReader
 from app.spec.layer_type import LayerType
+from app.spec.moe_spec import MoeSpec
 from app.spec.weight_names import WeightNames
 
 # Of training alone.
@@ -29,6 +30,29 @@ def read_num_experts(config: ConfigReader) -> int:
             f"config.json says num_local_experts {first}, but num_experts {second}."
         )
     return int(second if first is None else first)
+
+
+def read_softmax_experts(
+    config: ConfigReader,
+    sparse_layers: tuple[bool, ...],
+    *,
+    norm_topk_prob: bool,
+    has_shared: bool = False,
+) -> MoeSpec:
+    """Qwen's experts, chosen by softmax; `has_shared`: one gated expert that every token shares.
+
+    `norm_topk_prob` is that of a silent configuration.
+    """
+    shared_size = config.integer("shared_expert_intermediate_size") if has_shared else 0
+    return MoeSpec(
+        num_experts=read_num_experts(config),
+        num_experts_per_tok=config.integer("num_experts_per_tok"),
+        moe_intermediate_size=config.integer("moe_intermediate_size"),
+        sparse_layers=sparse_layers,
+        norm_topk_prob=config.flag("norm_topk_prob", norm_topk_prob),
+        shared_intermediate_size=shared_size,
+        shared_expert_gate=has_shared,
+    )
 
 
 def every_layer(config: ConfigReader) -> tuple[bool, ...]:

@@ -11,10 +11,9 @@ from app.spec.model_spec import AttentionBias
 from app.spec.moe_config import (
     MOE_IGNORED_KEYS,
     QWEN_MOE_NAMES,
-    read_num_experts,
+    read_softmax_experts,
     stepped_layers,
 )
-from app.spec.moe_spec import MoeSpec
 
 
 def _read_attention_bias(config: ConfigReader) -> AttentionBias:
@@ -35,14 +34,8 @@ def _read_window(config: ConfigReader, num_layers: int) -> Window:
 
 
 def _read_differences(config: ConfigReader) -> Mapping[str, Any]:
-    moe = MoeSpec(
-        num_experts=read_num_experts(config),
-        num_experts_per_tok=config.integer("num_experts_per_tok"),
-        moe_intermediate_size=config.integer("moe_intermediate_size"),
-        sparse_layers=stepped_layers(config),
-        norm_topk_prob=config.flag("norm_topk_prob", False),
-        shared_intermediate_size=config.integer("shared_expert_intermediate_size"),
-        shared_expert_gate=True,
+    moe = read_softmax_experts(
+        config, stepped_layers(config), norm_topk_prob=False, has_shared=True
     )
     return {"moe": moe}
 

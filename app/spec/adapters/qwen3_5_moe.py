@@ -12,21 +12,12 @@ from app.spec.delta_net_config import (
     hybrid_layers,
     read_hybrid,
 )
-from app.spec.moe_config import MOE_IGNORED_KEYS, QWEN_MOE_NAMES, every_layer, read_num_experts
-from app.spec.moe_spec import MoeSpec
+from app.spec.moe_config import MOE_IGNORED_KEYS, QWEN_MOE_NAMES, every_layer, read_softmax_experts
 from app.spec.weight_names import WeightNames
 
 
 def _read_differences(config: ConfigReader) -> Mapping[str, Any]:
-    moe = MoeSpec(
-        num_experts=read_num_experts(config),
-        num_experts_per_tok=config.integer("num_experts_per_tok"),
-        moe_intermediate_size=config.integer("moe_intermediate_size"),
-        sparse_layers=every_layer(config),
-        norm_topk_prob=True,
-        shared_intermediate_size=config.integer("shared_expert_intermediate_size"),
-        shared_expert_gate=True,
-    )
+    moe = read_softmax_experts(config, every_layer(config), norm_topk_prob=True, has_shared=True)
     return {"moe": moe, **read_hybrid(config)}
 
 

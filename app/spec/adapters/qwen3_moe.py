@@ -9,21 +9,14 @@ from app.spec.model_spec import QKNorm
 from app.spec.moe_config import (
     MOE_IGNORED_KEYS,
     QWEN_MOE_NAMES,
-    read_num_experts,
+    read_softmax_experts,
     stepped_layers,
     switched_uniform_window,
 )
-from app.spec.moe_spec import MoeSpec
 
 
 def _read_differences(config: ConfigReader) -> Mapping[str, Any]:
-    moe = MoeSpec(
-        num_experts=read_num_experts(config),
-        num_experts_per_tok=config.integer("num_experts_per_tok"),
-        moe_intermediate_size=config.integer("moe_intermediate_size"),
-        sparse_layers=stepped_layers(config),
-        norm_topk_prob=config.flag("norm_topk_prob", False),
-    )
+    moe = read_softmax_experts(config, stepped_layers(config), norm_topk_prob=False)
     return {"qk_norm": QKNorm.HEAD, "moe": moe}
 
 

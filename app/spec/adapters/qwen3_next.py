@@ -15,10 +15,9 @@ from app.spec.delta_net_config import (
 from app.spec.moe_config import (
     MOE_IGNORED_KEYS,
     QWEN_MOE_NAMES,
-    read_num_experts,
+    read_softmax_experts,
     stepped_layers,
 )
-from app.spec.moe_spec import MoeSpec
 from app.spec.weight_names import WeightNames
 
 # A key head's queries, key, values and gates, and the two numbers of its value heads, are together.
@@ -30,15 +29,7 @@ _FUSED = {
 
 
 def _read_differences(config: ConfigReader) -> Mapping[str, Any]:
-    moe = MoeSpec(
-        num_experts=read_num_experts(config),
-        num_experts_per_tok=config.integer("num_experts_per_tok"),
-        moe_intermediate_size=config.integer("moe_intermediate_size"),
-        sparse_layers=stepped_layers(config),
-        norm_topk_prob=config.flag("norm_topk_prob", True),
-        shared_intermediate_size=config.integer("shared_expert_intermediate_size"),
-        shared_expert_gate=True,
-    )
+    moe = read_softmax_experts(config, stepped_layers(config), norm_topk_prob=True, has_shared=True)
     return {"moe": moe, **read_hybrid(config)}
 
 
