@@ -106,6 +106,16 @@ def _to_document(finding: _Finding) -> dict[str, Any]:
     }
 
 
+def _linear_pairs(spec: ModelSpec) -> list[tuple[str, str]]:
+    delta = spec.delta_net
+    if delta is None:
+        return []
+    count = spec.num_hidden_layers - spec.num_cached_layers
+    heads = f"{delta.linear_num_value_heads} heads of {delta.linear_value_head_dim}"
+    state = f"{spec.state_bytes / (1 << 20):.1f} MiB a conversation"
+    return [("linear layers", f"{count}, {heads}; their state takes {state}")]
+
+
 def _expert_pairs(moe: MoeSpec | None) -> list[tuple[str, str]]:
     if moe is None:
         return []
@@ -122,6 +132,7 @@ def _print(finding: _Finding) -> None:
             ("architecture", spec.architecture),
             ("layers", spec.num_hidden_layers),
             ("hidden size", f"{spec.hidden_size}, MLP {spec.intermediate_size}"),
+            *_linear_pairs(spec),
             *_expert_pairs(spec.moe),
             (
                 "heads",

@@ -136,7 +136,7 @@ def plan_memory(
     per_token = kv_bytes_per_token(spec, costs.kv_dtype)
     workspace, states = workspace_bytes(spec), spec.state_bytes * num_slots
     left = available_bytes - costs.weights_bytes - workspace - states
-    fitting = max(0, left // (per_token * num_slots))
+    fitting = _num_fitting(left, per_token * num_slots, limit)
     needed_len = limit if wanted_len is not None else min(limit, MIN_MODEL_LEN)
     if fitting < needed_len:
         needed = costs.weights_bytes + workspace + states + needed_len * per_token * num_slots
@@ -181,8 +181,15 @@ def fit_table(
 
 
 def _max_context(spec: ModelSpec, left_bytes: int, per_token: int) -> int:
-    fitting = (left_bytes - workspace_bytes(spec) - spec.state_bytes) // per_token
-    return max(0, min(native_max_model_len(spec), fitting))
+    left, limit = left_bytes - workspace_bytes(spec) - spec.state_bytes, native_max_model_len(spec)
+    return min(limit, _num_fitting(left, per_token, limit))
+
+
+def _num_fitting(left_bytes: int, per_token: int, limit: int) -> int:
+    """Positions for which there is room: any number where no layer caches them."""
+    if per_token == 0:
+        return limit if left_bytes >= 0 else 0
+    return max(0, left_bytes // per_token)
 
 
 def check_wanted_len(spec: ModelSpec, wanted_len: int) -> int:

@@ -212,8 +212,6 @@ class ModelSpec:
         return self
 
     def _check_linear_layers(self) -> None:
-        if not self.num_cached_layers:
-            raise UnsupportedError("layer_types has no layer of attention.")
         if self.delta_net is not None:
             self.delta_net.validate()
         elif LayerType.LINEAR in self.layer_types:

@@ -12,6 +12,7 @@ import numpy as np
 from app.checkpoint.reader import Checkpoint
 from app.converter.sources.base import Source
 from app.converter.sources.claims import TensorClaims
+from app.converter.sources.convolutions import squeeze_kernels
 from app.converter.sources.draft_layers import draft_tensors
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.stacked_experts import unstack_experts
@@ -47,7 +48,7 @@ def account_reference(config: Mapping[str, Any], shapes: Mapping[str, tuple[int,
         for name, shape in shapes.items()
     }
     spec, names = create_spec(config), weight_names(config, stored)
-    tensors = unstack_experts(stored, spec, names)
+    tensors = squeeze_kernels(unstack_experts(stored, spec, names))
     layout, claims = StoredLinears(spec, names, tensors), TensorClaims(tensors)
     for name, shape in layout.shapes.items():
         claims.take(f"{layout.stems[name]}.weight", shape)

@@ -12,6 +12,8 @@ import pytest
 
 from app.cli.main import main
 from app.core.paths import library_dir, resources_dir
+from tests.families.hybrid_cases import CASES as HYBRID_CASES
+from tests.family_models import write_folder as write_family_folder
 from tests.moe_folders import QWEN3_MOE, random_tensors, write_folder
 
 # Int8 activations against float32 ones.
@@ -276,6 +278,13 @@ def test_bench_measures(run_json: Any, home_with_starter: Path) -> None:
     positive = [name for name in document if not isinstance(document[name], str)]
     assert {name for name in positive if not document[name] > 0} == set()
     assert document["bandwidth_fraction"] < 4
+
+
+def test_inspect_counts_linear_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = next(case for case in HYBRID_CASES if case.name == "qwen3.5")
+    folder = write_family_folder(case, tmp_path / "hf")
+    assert main(["inspect", str(folder)]) == 0
+    assert "2, 6 heads of 16; their state takes 0.0 MiB" in capsys.readouterr().out
 
 
 def test_inspect_counts_experts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

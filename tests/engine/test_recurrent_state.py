@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from app.engine.memory_plan import (
 )
 from app.engine.request import Request, SamplingParams
 from app.engine.sampling import Sampler
+from app.spec.layer_type import LayerType
 from app.spec.registry import create_spec
 from tests.families.hybrid_cases import CASES
 from tests.family_models import TOKENS, create_executor, write_folder
@@ -261,6 +262,16 @@ def test_states_are_planned_beside_keys_and_values_of_layers_of_attention() -> N
     beside = weights_bytes + workspace_bytes(spec) + states
     assert fit_table(spec, beside + 1000 * per_token, device="cpu")[0].max_context == 1000
     assert fit_table(spec, beside + 1000 * per_token - 1, device="cpu")[0].max_context == 999
+
+
+def test_a_model_without_attention_has_room_for_any_context() -> None:
+    spec = create_spec(QWEN3_NEXT)
+    spec = replace(spec, layer_types=(LayerType.LINEAR,) * spec.num_hidden_layers)
+    needed = workspace_bytes(spec) + spec.state_bytes
+    plan = plan_memory(spec, ExecutorCosts(0, "fp16"), needed)
+    assert (plan.max_model_len, plan.kv_bytes_per_token) == (262_144, 0)
+    with pytest.raises(ResourceError):
+        plan_memory(spec, ExecutorCosts(0, "fp16"), needed - 1)
 
 
 def test_executors_hold_the_states_that_are_planned(executor: Executor) -> None:

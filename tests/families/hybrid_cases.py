@@ -144,7 +144,9 @@ QWEN35_GGUF = GgufLayout("qwen35", _qwen3_5, transform=_tile, extra=_draft_layer
 QWEN35_MOE_GGUF = GgufLayout("qwen35moe", _qwen3_5_moe, transform=_tile)
 
 
-def _case(name: str, model_type: str, changes: dict[str, Any], gguf: GgufLayout) -> FamilyCase:
+def _case(
+    name: str, model_type: str, changes: dict[str, Any], gguf: GgufLayout | None = None
+) -> FamilyCase:
     return FamilyCase(name, model_type, changes, gguf, center_norms)
 
 
@@ -152,5 +154,10 @@ CASES = [
     _case("qwen3 next", "qwen3_next", {**DELTA_NET, **EXPERTS}, NEXT_GGUF),
     _case("qwen3 next first files", "qwen3_next", {**DELTA_NET, **EXPERTS}, _FIRST_NEXT_GGUF),
     _case("qwen3.5", "qwen3_5_text", DELTA_NET, QWEN35_GGUF),
+    _case(
+        "qwen3.5 linear layers alone",
+        "qwen3_5_text",
+        {**DELTA_NET, "num_hidden_layers": 2, "layer_types": ["linear_attention"] * 2},
+    ),
     _case("qwen3.5 moe", "qwen3_5_moe_text", {**DELTA_NET, **EXPERTS}, QWEN35_MOE_GGUF),
 ]

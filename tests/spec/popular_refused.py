@@ -124,10 +124,6 @@ REFUSED_VALUES = {
         {**QWEN35_MOE_TEXT, "norm_topk_prob": False},
         "norm_topk_prob False",
     ),
-    "Qwen3.5 without attention": (
-        {**QWEN35_TEXT, "layer_types": ["linear_attention"] * 32},
-        "no layer of attention",
-    ),
     "EXAONE 4 with linear layers": (
         {**EXAONE4_32B, "layer_types": ["linear_attention", *["full_attention"] * 63]},
         "asks for linear_attention",
