@@ -41,7 +41,6 @@ SOURCES = {
     "gemv w4 g128, experts, 8 tokens": GemvVariant(4, tokens=8, is_stack=True).source,
     "gemm w4 g128": GemmVariant(W4).source,
     "gemm w4 affine g32 two-level": GemmVariant(GemvVariant(4, Scheme.AFFINE, 32, U8, U8)).source,
-    "gemm dense": GemmVariant(GemvVariant(16)).source,
     "arrange": ModuleSource("arrange.cu"),
     "attention 128": AttentionVariant(128).attention_source,
     "attention 128 int8": AttentionVariant(128, int8_kv=True).attention_source,

@@ -132,14 +132,22 @@ FAULTS = {
     "no wait for copies": ("wait_for_copies<0>();", ""),
     "no barrier before a step": ("__syncthreads();  // the step is there", "//"),
     "no barrier before the result": ("    __syncthreads();\n    share(", "    share("),
+    "columns behind the last": ("columns_left_ > 0 ?", "true ?"),
     "no barrier before it is stored": ("shared.tile);\n    __syncthreads();", "shared.tile);"),
     "the slot that is being read": ("x[step % kStages][local_", "x[(step + 1) % kStages][local_"),
     "codes of the step before": ("step / kUnitSteps % 2]", "0]"),
-    "columns behind the last": ("columns_left_ > 0 ?", "true ?"),
 }
 
 
-@pytest.mark.parametrize("name", [*FAULTS, "none"])
+# Each is compiled anew: the default suite plants the first of them.
+@pytest.mark.parametrize(
+    "name",
+    [
+        "none",
+        *list(FAULTS)[:4],
+        *(pytest.param(n, marks=pytest.mark.slow) for n in list(FAULTS)[4:]),
+    ],
+)
 def test_a_planted_fault_shows(name: str, tmp_path: Path) -> None:
     text, fault = (SOURCE_DIR / "gemm.cu").read_text("utf-8"), FAULTS.get(name)
     assert fault is None or text.count(fault[0]) == 1
