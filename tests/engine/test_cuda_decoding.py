@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from app.core.errors import EngineError
 from app.core.events import FinishReason, RequestFinished, TokensGenerated
 from app.engine.engine import Engine, RequestEvent
 from app.engine.executors.base import Executor, SequenceChunk
+from app.engine.executors.cuda import decoding
+from app.engine.executors.cuda.decoding import DecodeShape
 from app.engine.executors.cuda.executor import CudaExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.engine.request import Request, SamplingParams
@@ -23,6 +26,7 @@ from app.engine.sampling import Sampler
 from app.engine.tokenizer import Tokenizer
 from app.spec.registry import create_spec
 from kernels.cuda.sampling import RING_ENTRIES
+from tests.kernels.faulty_launcher import Fault, FaultyLauncher, plant
 from tests.kernels.host_launcher import HostLauncher
 from tests.tiny_models import create_tiny_model, tokenizer_files, write_native
 
@@ -65,8 +69,11 @@ def engine_of(
     num_slots: int = 1,
     max_model_len: int = CONTEXT,
     launcher: HostLauncher | None = None,
+    kv_dtype: str = "fp16",
 ) -> Iterator[Engine]:
-    options = {"launcher": launcher or HostLauncher()} if issubclass(kind, CudaExecutor) else {}
+    options: dict[str, Any] = {}
+    if issubclass(kind, CudaExecutor):
+        options = {"launcher": launcher or HostLauncher(), "kv_dtype": kv_dtype}
     with Checkpoint.open(model_dir) as checkpoint:
         spec = create_spec(checkpoint.config)
         executor = kind(checkpoint, spec, max_model_len, num_slots, **options)
@@ -101,7 +108,7 @@ Scenario = Callable[[Engine], Events]
 
 
 def same_ids(
-    model_dir: Path, scenario: Scenario, kind: type[Executor] = LogitsExecutor, **options: int
+    model_dir: Path, scenario: Scenario, kind: type[Executor] = LogitsExecutor, **options: Any
 ) -> dict[str, list[int]]:
     """Asserts that the device's tokens are those of another executor; returns them by request."""
     found: list[dict[str, list[int]]] = []
@@ -129,6 +136,18 @@ def test_rows_of_a_batch_draw_each_in_its_own_way(model_dir: Path) -> None:
     ]
     ids = same_ids(model_dir, lambda engine: run(engine, *requests), num_slots=8)
     assert [len(each) for each in ids.values()] == [8 + 3 * index for index in range(8)]
+
+
+def test_few_graphs_serve_all_sizes_of_a_batch(model_dir: Path) -> None:
+    requests = [
+        request(replace(DRAWN, max_tokens=9 + index), PROMPT, f"r{index}") for index in range(8)
+    ]
+    with engine_of(CudaExecutor, model_dir, num_slots=8) as engine:
+        run(engine, *requests)
+        executor = engine._executor
+        assert isinstance(executor, CudaExecutor)
+        shapes = [shape for shape in executor._graphs if isinstance(shape, DecodeShape)]
+    assert sorted(shape.num_rows for shape in shapes) == [1, 2, 4, 8]
 
 
 def test_more_sequences_than_rows_of_a_graph(model_dir: Path) -> None:
@@ -170,22 +189,62 @@ def test_a_sequence_joins_and_leaves(model_dir: Path) -> None:
     assert (len(ids["first"]), len(ids["second"])) == (20, 4)
 
 
+def next_turn(engine: Engine) -> Events:
+    """The step that was asked for ahead has written behind what the first reply had."""
+    events = run(engine, request(DRAWN, name="first"))
+    return events + run(engine, request(DRAWN, PROMPT + " there was", "second"))
+
+
 def test_the_next_turn_goes_on_from_the_cache(model_dir: Path) -> None:
-    """The step that was asked for ahead has written behind what the sequence had."""
+    same_ids(model_dir, next_turn)
 
-    def scenario(engine: Engine) -> Events:
-        events = run(engine, request(DRAWN, name="first"))
-        return events + run(engine, request(DRAWN, PROMPT + " there was", "second"))
 
-    same_ids(model_dir, scenario)
+def one_after_the_other(engine: Engine) -> Events:
+    """A cancelled reply and the next in its slot, as long batches of one row."""
+    engine.add(request(PENALIZED, name="first"))
+    events: Events = []
+    while len(ids_of(events, "first")) < 4:
+        events += engine.step()
+    return events + engine.cancel("first") + run(engine, request(PENALIZED, "Never", "second"))
+
+
+def test_a_slot_passes_from_a_cancelled_reply_to_the_next(model_dir: Path) -> None:
+    same_ids(model_dir, one_after_the_other)
+
+
+@pytest.mark.parametrize("scenario", [next_turn, one_after_the_other])
+def test_a_step_asked_for_ahead_that_is_not_undone_is_seen(
+    model_dir: Path, monkeypatch: pytest.MonkeyPatch, scenario: Scenario
+) -> None:
+    monkeypatch.setattr(decoding, "_continues", lambda *_: True)
+    with pytest.raises(AssertionError):
+        same_ids(model_dir, scenario)
+
+
+BOUNDARY = (PROMPT + " ") * 15  # its first 250 tokens end before position 255
 
 
 @pytest.mark.parametrize("params", [GREEDY, PENALIZED], ids=["greedy", "penalized"])
-def test_another_bucket_of_the_context_takes_over(model_dir: Path, params: SamplingParams) -> None:
+@pytest.mark.parametrize("kind", [ReferenceExecutor, LogitsExecutor])
+def test_another_bucket_of_the_context_takes_over(
+    model_dir: Path, params: SamplingParams, kind: type[Executor]
+) -> None:
     """From position 250 over 255, 256 and 257 to the last one."""
-    prompt = (PROMPT + " ") * 15  # 255 tokens
-    ids = same_ids(model_dir, lambda engine: run(engine, request(params, prompt[:250])))
+    ids = same_ids(model_dir, lambda engine: run(engine, request(params, BOUNDARY[:250])), kind)
     assert len(ids["r"]) == 20
+
+
+def test_a_bucket_that_ends_too_late_is_seen(
+    model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = CudaExecutor._bucket
+    monkeypatch.setattr(CudaExecutor, "_bucket", lambda self, length: bucket(self, length - 1))
+    with pytest.raises(AssertionError):
+        same_ids(
+            model_dir,
+            lambda engine: run(engine, request(GREEDY, BOUNDARY[:250])),
+            ReferenceExecutor,
+        )
 
 
 def test_a_reply_to_the_end_of_the_context(model_dir: Path) -> None:
@@ -214,6 +273,27 @@ def test_a_token_costs_one_replay_and_no_copy(model_dir: Path) -> None:
         # The step behind the next one is under way.
         assert launcher.num_replays == replays + 10
         run(engine)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ("state.cuh", "state.positions[row] += 1;", ""),
+        ("state.cuh", "state.token_ids[row] = next;", ""),
+    ],
+)
+def test_a_state_that_does_not_move_on_is_seen(
+    model_dir: Path, tmp_path: Path, fault: Fault
+) -> None:
+    launcher = FaultyLauncher(plant([fault], tmp_path), "sampling.cu")
+    with engine_of(CudaExecutor, model_dir, launcher=launcher) as engine:
+        found = ids_of(run(engine, request(GREEDY)), "r")
+    with engine_of(LogitsExecutor, model_dir) as engine:
+        assert found != ids_of(run(engine, request(GREEDY)), "r")
+
+
+def test_an_int8_cache_is_decoded_from(model_dir: Path) -> None:
+    same_ids(model_dir, lambda engine: run(engine, request(PENALIZED)), kv_dtype="int8")
 
 
 def test_stop_tokens_end_a_reply(model_dir: Path) -> None:
