@@ -30,8 +30,15 @@ from app.engine.request import Request, SamplingParams
 from app.engine.sampling import Sampler
 from app.spec.layer_type import LayerType
 from app.spec.registry import create_spec
-from tests.families.hybrid_cases import CASES
-from tests.family_models import TOKENS, create_executor, write_folder
+from tests.families.hybrid_cases import CASES, LINEAR_ALONE
+from tests.family_models import (
+    TOKENS,
+    cpu_logits,
+    create_executor,
+    expected_logits,
+    reference_logits,
+    write_folder,
+)
 from tests.spec.popular_hybrid import QWEN3_NEXT
 
 CASE = next(case for case in CASES if case.name == "qwen3.5")
@@ -123,6 +130,15 @@ def test_after_a_step_that_failed_only_a_new_beginning_is_left(
     with pytest.raises(EngineError, match="seen an unknown number of tokens"):
         step(executor, 20, 30)
     np.testing.assert_array_equal(step(executor, 0, 20), first)
+
+
+def test_linear_layers_need_no_others(tmp_path: Path) -> None:
+    folder = write_folder(LINEAR_ALONE, tmp_path / "folder")
+    convert(folder, tmp_path / "out", grid="dense")
+    want = expected_logits(LINEAR_ALONE)
+    for size in (60, 13, 1):
+        np.testing.assert_allclose(reference_logits(tmp_path / "out", size), want, atol=1e-4)
+        np.testing.assert_allclose(cpu_logits(tmp_path / "out", size), want, atol=1e-4)
 
 
 def test_threads_and_batches_change_no_token(model_dir: Path) -> None:

@@ -150,14 +150,16 @@ def _case(
     return FamilyCase(name, model_type, changes, gguf, center_norms)
 
 
+# No published model is so, but halves of one are.
+LINEAR_ALONE = _case(
+    "linear layers alone",
+    "qwen3_5_text",
+    {**DELTA_NET, "num_hidden_layers": 2, "layer_types": ["linear_attention"] * 2},
+)
+
 CASES = [
     _case("qwen3 next", "qwen3_next", {**DELTA_NET, **EXPERTS}, NEXT_GGUF),
     _case("qwen3 next first files", "qwen3_next", {**DELTA_NET, **EXPERTS}, _FIRST_NEXT_GGUF),
     _case("qwen3.5", "qwen3_5_text", DELTA_NET, QWEN35_GGUF),
-    _case(
-        "qwen3.5 linear layers alone",
-        "qwen3_5_text",
-        {**DELTA_NET, "num_hidden_layers": 2, "layer_types": ["linear_attention"] * 2},
-    ),
     _case("qwen3.5 moe", "qwen3_5_moe_text", {**DELTA_NET, **EXPERTS}, QWEN35_MOE_GGUF),
 ]
