@@ -20,12 +20,12 @@ from app.core.errors import InvalidSourceError
 from benchmarks.folder_encoders import ENCODERS
 from tests.converter.test_fused_folders import FORMATS
 from tests.converter.test_trials import as_mlx_saves
-from tests.families.hybrid_cases import CASES, DELTA_NET, center_norms
+from tests.families.hybrid_cases import CASES, DELTA_NET, FIRST_FILES, center_norms
 from tests.families.test_gguf_layouts import read, write
 from tests.family_models import FamilyCase, cpu_logits, reference_logits, tiny_model, write_folder
 from tests.gguf_factory import Floats, Q, encode, write_tensors
 
-_CASES = {case.name: case for case in CASES}
+_CASES = {case.name: case for case in (*CASES, FIRST_FILES)}
 _HIDDEN, _KEY_HEADS, _VALUE_HEADS = 64, 2, 4
 _LAYER = "layers.0.linear_attn"
 
@@ -112,7 +112,7 @@ def test_what_runs_out_of_order_says_the_same(tmp_path: Path) -> None:
 
 
 def test_blocks_of_the_first_files_are_cut_by_key_head(tmp_path: Path) -> None:
-    case = _wide(16, "qwen3 next first files")
+    case = _wide(16, "first files")
     architecture, metadata, tensors = read(write(case, tmp_path))
     types = {f"blk.0.{name}.weight": Q.Q4_0 for name in ("ssm_in", "ssm_ba")}
     path = write_tensors(tmp_path / "m.gguf", architecture, metadata, tensors, types)

@@ -138,7 +138,7 @@ def _tile(config: Config, tensors: Tensors) -> Tensors:
 
 
 NEXT_GGUF = GgufLayout("qwen3next", _qwen3_next, transform=_regroup)
-# The first files kept the stack as the folder has it, and said no interval.
+# The first files kept the stack as the folder has it.
 _FIRST_NEXT_GGUF = GgufLayout("qwen3next", _qwen3_next, transform=_transform)
 QWEN35_GGUF = GgufLayout("qwen35", _qwen3_5, transform=_tile, extra=_draft_layer)
 QWEN35_MOE_GGUF = GgufLayout("qwen35moe", _qwen3_5_moe, transform=_tile)
@@ -150,6 +150,7 @@ def _case(
     return FamilyCase(name, model_type, changes, gguf, center_norms)
 
 
+FIRST_FILES = _case("first files", "qwen3_next", {**DELTA_NET, **EXPERTS}, _FIRST_NEXT_GGUF)
 # No published model is so, but halves of one are.
 LINEAR_ALONE = _case(
     "linear layers alone",
@@ -159,7 +160,6 @@ LINEAR_ALONE = _case(
 
 CASES = [
     _case("qwen3 next", "qwen3_next", {**DELTA_NET, **EXPERTS}, NEXT_GGUF),
-    _case("qwen3 next first files", "qwen3_next", {**DELTA_NET, **EXPERTS}, _FIRST_NEXT_GGUF),
     _case("qwen3.5", "qwen3_5_text", DELTA_NET, QWEN35_GGUF),
     _case("qwen3.5 moe", "qwen3_5_moe_text", {**DELTA_NET, **EXPERTS}, QWEN35_MOE_GGUF),
 ]
