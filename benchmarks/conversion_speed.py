@@ -3,7 +3,8 @@
 In one process and run, on the same bytes, the best of several rounds of processor time: our exact
 conversion (read, take apart, verify a sample), `gguf.quants.dequantize` alone, and, where
 llama-cpp-python is at hand, llama.cpp's requantization of the starter model from Q4_K_M to Q4_0.
-Formats that no native scheme holds exactly (FP8, nf4) are requantized to int8 by error search.
+Formats that no native scheme holds exactly (FP8, nf4) are requantized to int8 by error search, and
+a dense matrix to the grid w4.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import gguf
+import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 from gguf.constants import GGMLQuantizationType
 from safetensors.numpy import save_file
 
@@ -26,6 +29,7 @@ from app.checkpoint.tensor_file import TensorFile
 from app.converter.grids import Grid, convert_linear, plan_linear
 from app.converter.sources.base import SourceLinear
 from app.converter.sources.claims import TensorClaims
+from app.converter.sources.dense import DenseFormat
 from app.converter.sources.detect import open_source
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import Folder, LinearPlace
@@ -37,6 +41,7 @@ from benchmarks.folder_encoders import ENCODERS, FolderEncoder
 from benchmarks.measure import Figures, print_json
 from benchmarks.sparse_models import write_sparse_gguf
 from benchmarks.starter_sources import llama_cpp_python, quantize_with_llama_cpp, write_gguf
+from kernels.cpu.loader import load
 
 _KINDS = (
     *("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"),
@@ -58,16 +63,20 @@ _CONFIG: dict[str, Any] = {
     "rope_theta": 10000.0,
 }
 _NUM_ROUNDS = 5
+_DENSE = "dense bf16 to w4"
 
 
 def measure(names: list[str]) -> dict[str, Figures]:
     """Of each source: `exact_mb_s`, of GGUF's `gguf_dequantize_mb_s`; llama.cpp's own figure."""
+    load()  # is built before anything is timed
     figures = {}
     with tempfile.TemporaryDirectory(prefix="deepinfer-bench-") as folder:
         for kind in _chosen(_KINDS, names):
             figures[kind] = _measure_kind(kind, Path(folder) / f"{kind}.gguf")
         for name in _chosen(tuple(ENCODERS), names):
             figures[name] = _measure_folder(ENCODERS[name], Path(folder))
+        for name in _chosen((_DENSE,), names):
+            figures[name] = _measure_dense(Path(folder) / "dense.safetensors")
         if llama_cpp_python() and not names:
             figures["llama.cpp"] = {"requantize_mb_s": _measure_llama_cpp(Path(folder))}
     return figures
@@ -88,18 +97,36 @@ def _measure_kind(kind: str, path: Path) -> Figures:
 
 
 def _measure_folder(encoder: FolderEncoder, folder: Path) -> Figures:
-    weight = np.random.default_rng(0).standard_normal(_SHAPE).astype(np.float32) * 0.02
+    weight = _random_weights()
     path, stem = folder / "model.safetensors", f"model.{_NAME}"
     arrays = {f"{stem}.{name}": array for name, array in encoder.encode(weight).items()}
     save_file(arrays, path)
     return _measure_linear(_open_linear(encoder, path, stem))
 
 
-def _open_linear(encoder: FolderEncoder, path: Path, stem: str) -> SourceLinear:
-    """The one linear that the file holds, as its format opens it."""
+def _measure_dense(path: Path) -> Figures:
+    name = f"model.{_NAME}"
+    save_file({f"{name}.weight": _random_weights().astype(ml_dtypes.bfloat16)}, path)
+    claims = TensorClaims(_stored_arrays(path))
+    linear = DenseFormat().open_linear(LinearPlace(_NAME, name, _SHAPE), claims)
+    assert linear is not None
+    plan = plan_linear(linear, Grid.W4)
+    return {"exact_mb_s": linear.source_bytes / _best_s(lambda: convert_linear(linear, plan)) / 1e6}
+
+
+def _random_weights() -> npt.NDArray[np.float32]:
+    return np.random.default_rng(0).standard_normal(_SHAPE, np.float32) * np.float32(0.02)
+
+
+def _stored_arrays(path: Path) -> dict[str, StoredArray]:
     with closing(TensorFile(path)) as file:
         entries = file.entries.items()
-        stored = {n: StoredArray(n, path, e.dtype, e.shape, e.offset) for n, e in entries}
+        return {n: StoredArray(n, path, e.dtype, e.shape, e.offset) for n, e in entries}
+
+
+def _open_linear(encoder: FolderEncoder, path: Path, stem: str) -> SourceLinear:
+    """The one linear that the file holds, as its format opens it."""
+    stored = _stored_arrays(path)
     config = {**_CONFIG, **encoder.config}
     places = {_NAME: stem}
     folder = Folder("model", config, create_spec(_CONFIG), stored, places, {_NAME: _SHAPE})
