@@ -1,10 +1,10 @@
 // From logits to the next token of every row, as app/engine/sampling.py defines it, and the step's end: `finish_row`.
 //
 // A batch that only wants the likeliest tokens takes `choose_greatest` alone: the product that made the logits left the
-// greatest of each of its blocks. Any other takes `penalize`, which turns logits into keys; `narrow_keys` six times, which
-// finds the last key that top-k and then top-p keep, eleven bits, eleven and ten, by histograms of counts or weights;
-// and `draw`. Rows that do not ask for a choice leave its launches at once. Weights are integers, so that sums are exact
-// in any order. Grid (blocks that share a row's tokens, rows).
+// greatest of each of its blocks. Any other takes `penalize`, which turns logits into keys; `narrow_keys` six times,
+// which finds the last key that top-k and then top-p keep, eleven bits, eleven and ten, by histograms of counts or
+// weights; and `draw`. Rows that do not ask for a choice leave its launches at once. Weights are integers, so that sums
+// are exact in any order. Grid (blocks that share a row's tokens, rows).
 #include "philox.cuh"
 #include "weights.cuh"
 
@@ -47,6 +47,10 @@ __device__ __forceinline__ u32 best_key(u64 best) { return static_cast<u32>(best
 // Nothing can be drawn: a logit is infinite or not a number, or all are minus infinity.
 __device__ __forceinline__ bool is_unusable(u64 best) {
     return best == kNotFinite || best_key(best) == key_of(kMinusInfinity);
+}
+
+__device__ __forceinline__ int best_id(u64 best) {
+    return is_unusable(best) ? -1 : static_cast<int>(~static_cast<u32>(best));
 }
 
 __device__ __forceinline__ u64 warp_greatest(u64 v) {
@@ -116,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) choose_greatest(const Sam
         best = max(best, pack_best(__float_as_uint(args.block_max[at]), args.block_argmax[at]));
     }
     best = block_greatest(best, scratch);
-    if (threadIdx.x == 0) finish_row(args.state, row, is_unusable(best) ? -1 : static_cast<int>(~static_cast<u32>(best)));
+    if (threadIdx.x == 0) finish_row(args.state, row, best_id(best));
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) penalize(const SamplingArgs args) {
@@ -203,8 +207,8 @@ __device__ void choose_bin(const SamplingArgs& args, int row, u64* scratch) {
         sum += mine[i];
     }
     u64 before = block_exclusive(sum, scratch, total);
-    const u64 first = args.phase == kTopK ? s.top_k : static_cast<u64>(ceil(__dmul_rn(s.top_p, __ull2double_rn(total))));
-    const u64 wanted = args.level == 0 ? first : selection.remaining;
+    const u64 reached = static_cast<u64>(ceil(__dmul_rn(s.top_p, __ull2double_rn(total))));
+    const u64 wanted = args.level ? selection.remaining : args.phase == kTopK ? s.top_k : reached;
     __syncthreads();  // until all have read the selection
     if (threadIdx.x == 0 && wanted > total) selection.remaining = 0;
     if (before >= wanted || before + sum < wanted) return;
@@ -286,7 +290,9 @@ struct Drawn {
 };
 
 // Ties of a chunk that are kept, `before` of them standing in chunks before it.
-__device__ __forceinline__ u64 kept_ties(u32 ties, u32 before, u32 limit) { return before < limit ? min(ties, limit - before) : 0; }
+__device__ __forceinline__ u64 kept_ties(u32 ties, u32 before, u32 limit) {
+    return before < limit ? min(ties, limit - before) : 0;
+}
 
 __device__ void draw_chunk(const SamplingArgs& args, int row, u64 tie_weight, u64* scratch, Drawn& drawn) {
     const RowState& s = args.state.rows[row];
@@ -360,7 +366,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) draw(const SamplingArgs a
     const u32 floor_key = selection.floor_key;
     if (uniform(is_drawn)) weigh_chunks(args, row, best, floor_key);
     if (!is_last_block(&selection.arrived, &is_last)) return;
-    int token = is_unusable(greatest) ? -1 : static_cast<int>(~static_cast<u32>(greatest));
+    int token = best_id(greatest);
     if (uniform(is_drawn)) {
         const u64 tie_weight = kept_weight(s, floor_key, best);
         draw_chunk(args, row, tie_weight, scratch, drawn);

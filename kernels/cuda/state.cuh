@@ -1,5 +1,5 @@
-// What a sequence carries from one decode step to the next, in device memory, so that a graph is replayed once per token
-// and nothing is uploaded; kernels/cuda/sampling.py has the same structures.
+// What a sequence carries from one decode step to the next, in device memory, so that a graph is replayed once per
+// token and nothing is uploaded; kernels/cuda/sampling.py has the same structures.
 #pragma once
 
 #include "common.cuh"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
-from app.engine.executors.cuda.launcher import Launch
+from app.engine.executors.cuda.launcher import Launch, Launcher
 from app.engine.executors.cuda.sampling_plan import SamplingPlanner
 from app.engine.executors.cuda.step_state import DecodeRow
 from app.engine.sampling import Sampler
@@ -33,7 +33,7 @@ _BLOCK_ROWS = 32  # of the product that makes the logits
 class SamplingDevice:
     """Draws for up to eight samplers, each in its own slot."""
 
-    def __init__(self, vocab_size: int, launcher: HostLauncher | None = None) -> None:
+    def __init__(self, vocab_size: int, launcher: Launcher | None = None) -> None:
         self.launcher = launcher or HostLauncher()
         spec = create_spec({**_CONFIG, "vocab_size": vocab_size})
         buffers = DeviceBuffers(self.launcher, spec, KvLayout(MAX_ROWS, 512, False))

@@ -139,6 +139,13 @@ def test_two_stores_for_the_host_would_be_seen(tmp_path: Path) -> None:
     assert "STG.E.STRONG.SYS" in stores_for_the_host(disassemble(image, tmp_path))
 
 
+def test_doubles_of_the_sampler_are_rounded_as_they_are_written() -> None:
+    """Each by an instruction that names its rounding, which no compiler fuses with another."""
+    ptx = compiled("sampling", PTX_TARGET).image.decode()
+    found = set(re.findall(r"\b((?:mul|add|sub|fma|mad|div)[\w.]*\.f(?:32|64))\b", ptx))
+    assert found == {"mul.rn.f64", "add.rn.f64", "fma.rn.f64"}
+
+
 def stores_for_the_host(code: list[str]) -> list[str]:
     """Instructions that are ordered for the whole system."""
     return [line.split()[0] for line in code if ".SYS" in line]
