@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels.cuda.build import SOURCE_DIR
+from tests.kernels.ptx_translator import translate
 
 HOST_DIR = Path(__file__).parent / "cuda_shim"
 _CACHE = (
@@ -236,6 +237,12 @@ def build_host_module(
     )
     flags = [f"-D{name}={value}" for name, value in dict(macros).items()]
     return _build(body, (*flags, "-O2", f"-I{source.parent}"), sanitizer)
+
+
+def build_ptx_module(ptx: str) -> HostModule:
+    """Compiles what NVRTC made of a source (`ptx_translator`), no product joined to a sum."""
+    flags = ("-O1", "-ffp-contract=off", f"-I{SOURCE_DIR}")
+    return _build(translate(ptx), flags, Sanitizer.NONE)
 
 
 def _build(body: str, flags: Sequence[str], sanitizer: Sanitizer) -> HostModule:
