@@ -91,7 +91,7 @@ class AttentionVariant:
     def chunk_shared_bytes(self) -> int:
         """Dynamic shared memory of `attend_chunk`: queries, a tile of keys and one of values."""
         stride = -(-self.head_dim // 16) * 16 + 8
-        tile_keys = 32 if self.head_dim > 128 else 64
+        tile_keys = 32 if self.head_dim > 96 else 64
         return 2 * stride * CHUNK_QUERIES + 2 * tile_keys * (2 * stride + 4)
 
     @property

@@ -5,7 +5,7 @@
 #include "eights.cuh"
 
 constexpr int kWarps = 4, kThreads = kWarps * kWarp, kWarpQueries = 16, kQueries = kWarps * kWarpQueries;
-constexpr int kTileKeys = HEAD_DIM > 128 ? 32 : 64;
+constexpr int kTileKeys = HEAD_DIM > 96 ? 32 : 64;  // so that two blocks share a multiprocessor's 100 KB up to 128
 constexpr int kDims = (HEAD_DIM + 15) / 16 * 16, kStride = kDims + 8;  // halfs, so that rows lie on different banks
 constexpr int kKeyTiles = kTileKeys / 8, kDimTiles = kDims / 8;
 constexpr int kCopyHalfs = 8, kRowCopies = kDims / kCopyHalfs;

@@ -47,6 +47,9 @@ FAMILIES = [
     FamilyCase("starcoder2", "starcoder2", {**SMALL, "rms_norm_eps": None, "norm_epsilon": 1e-5}),
     FamilyCase("smollm3", "smollm3", {**SMALL, "no_rope_layers": [1, 0]}),
     FamilyCase("olmo2", "olmo2", SMALL),
+    FamilyCase(
+        "odd", "llama", {**SMALL, "hidden_size": 60, "intermediate_size": 100, "head_dim": 16}
+    ),
     FamilyCase("glm4", "glm4", {**SMALL, "head_dim": 16}),
 ]
 

@@ -25,6 +25,7 @@ from kernels.cuda.gemm import (
 )
 from kernels.cuda.gemv import GEMV_ARGS, MAX_TOKENS, Input
 
+_HALF_BYTES = 2
 _ARRANGE_SOURCE = ModuleSource("arrange.cu")
 
 
@@ -90,13 +91,14 @@ class MatrixProducts(Products):
         if key == self._last:
             return
         self._last = key
-        num_rows = int(argument["num_tokens"])
+        num_rows, stride = int(argument["num_tokens"]), padded_stride(int(argument["in_features"]))
+        assert num_rows * stride * _HALF_BYTES <= self._arranged.num_bytes
         arrange = fill(
             ARRANGE_ARGS,
             product=argument,
             halfs=0 if is_ready else self._arranged,
             sums=self._sums if variant.sum_columns else 0,
-            stride=padded_stride(int(argument["in_features"])),
+            stride=stride,
             sum_columns=variant.sum_columns,
             sum_stride=num_rows,
         )
