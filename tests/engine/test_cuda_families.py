@@ -1,8 +1,9 @@
 """The cuda executor on every family's tiny model, against the reference executor.
 
 Activations are halfs here and float32 there, so that logits differ by some thousandths. In
-mixtures of experts a token may take another expert that is nearly as good: rows are judged by
-their median there. Graphs of chunks, of few rows and of single ones are all run.
+mixtures of experts a token may take another expert that is nearly as good, and later ones see it:
+rows are judged up to the first of which the reference is not sure. Graphs of chunks, of few rows
+and of single ones all run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +25,7 @@ from app.engine.executors.cuda.executor import CudaExecutor
 from app.engine.executors.cuda.measure import MeasuringLauncher
 from app.engine.executors.cuda.weights import WeightsLoader
 from app.engine.executors.reference import ReferenceExecutor
+from app.engine.executors.reference.mlp import MixtureOfExperts
 from app.engine.request import SamplingParams
 from app.engine.sampling import Sampler
 from app.engine.vram_plan import stored_weights_bytes
@@ -34,8 +37,11 @@ from tests.kernels.host_launcher import HostLauncher
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
 
 Floats = npt.NDArray[np.float32]
+Tokens = npt.NDArray[np.int32]
 PIECES = (21, 5, 1, 12, 1)  # a chunk, some rows, one row, another chunk, another row
 NUM_GREEDY = 16
+NUM_TRIES, ROUTER_ERROR = 8, 4e-3  # of logits of about 1
+LEAST_ROWS = 4
 GRIDS = ("dense", "w8", "w4")
 MEDIAN, WORST = 5e-3, 3e-2
 # Norms of 1 + w double what a layer reads.
@@ -74,11 +80,6 @@ class Conversion:
     def is_default(self) -> bool:
         return ALWAYS.get(self.case.name) == self.grid
 
-    @property
-    def has_experts(self) -> bool:
-        changes = self.case.changes
-        return any("experts" in name for name in changes) and self.case.model_type != "llama"
-
     def write(self, root: Path) -> Path:
         """The native checkpoint."""
         folder = write_folder(self.case, root / "folder")
@@ -113,12 +114,44 @@ def test_a_family_computes_as_the_reference(conversion: Conversion, tmp_path: Pa
         closing(reference),
         closing(create_executor(CudaExecutor, model_dir, launcher=HostLauncher())) as mine,
     ):
-        wanted, found = run(reference, (sum(PIECES),)), run(mine, PIECES)
+        tokens, num_sure, wanted = run_sure(reference)
+        found = run(mine, tokens, PIECES)
         errors = np.linalg.norm(found - wanted, axis=1) / np.linalg.norm(wanted, axis=1)
-        assert np.median(errors) <= MEDIANS.get(conversion.case.model_type, MEDIAN)
-        if not conversion.has_experts:
-            assert errors.max() <= WORST
+        assert np.median(errors[:num_sure]) <= MEDIANS.get(conversion.case.model_type, MEDIAN)
+        assert errors[:num_sure].max() <= WORST
+        if num_sure == len(errors):
             check_greedy(mine, reference, found[-1], wanted[-1])
+
+
+def run_sure(reference: Executor) -> tuple[Tokens, int, Floats]:
+    """Tokens, how many of their rows choose experts that small errors do not change, and logits.
+
+    Of the beginnings that are tried, the first with some such rows.
+    """
+    for shift in range(0, len(TOKENS), 2):
+        tokens = np.roll(TOKENS, -shift)
+        num_sure, logits = _run_watched(reference, tokens)
+        if num_sure >= LEAST_ROWS:
+            return tokens, num_sure, logits
+    raise AssertionError("The reference is sure of nothing.")
+
+
+def _run_watched(reference: Executor, tokens: Tokens) -> tuple[int, Floats]:
+    unsure = np.zeros(sum(PIECES), bool)
+    route = MixtureOfExperts._route
+
+    def watch(self: MixtureOfExperts, logits: Any) -> tuple[Any, Any]:
+        chosen, weights = route(self, logits)
+        for seed in range(NUM_TRIES):
+            noise = np.random.default_rng(seed).standard_normal(logits.shape)
+            other = route(self, logits + logits.new_tensor(ROUTER_ERROR * noise))[0]
+            unsure[(chosen.sort().values != other.sort().values).any(1).numpy()] = True
+        return chosen, weights
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MixtureOfExperts, "_route", watch)
+        logits = run(reference, tokens, (sum(PIECES),))
+    return int(np.argmax(unsure)) if unsure.any() else len(unsure), logits
 
 
 def check_plan(model_dir: Path) -> None:
@@ -131,12 +164,12 @@ def check_plan(model_dir: Path) -> None:
     assert launcher.num_bytes <= planned <= 1.25 * launcher.num_bytes
 
 
-def run(executor: Executor, pieces: tuple[int, ...]) -> Floats:
-    """All logits of the first TOKENS, run in pieces."""
+def run(executor: Executor, tokens: Tokens, pieces: tuple[int, ...]) -> Floats:
+    """All logits of the first tokens, run in pieces."""
     ends = np.cumsum(pieces)
     parts = zip(ends - pieces, ends, strict=True)
     chunks = [
-        SequenceChunk(0, int(start), TOKENS[start:end], LogitsWanted.ALL) for start, end in parts
+        SequenceChunk(0, int(start), tokens[start:end], LogitsWanted.ALL) for start, end in parts
     ]
     return np.concatenate([executor.step([chunk])[0] for chunk in chunks])
 
@@ -165,7 +198,7 @@ def test_an_int8_cache_costs_little(name: str, tmp_path: Path) -> None:
     for kv_dtype in CudaExecutor.kv_dtypes:
         options = {"launcher": HostLauncher(), "kv_dtype": kv_dtype}
         with closing(create_executor(CudaExecutor, model_dir, **options)) as executor:
-            found[kv_dtype] = run(executor, PIECES), executor.memory_use().kv_bytes
+            found[kv_dtype] = run(executor, TOKENS, PIECES), executor.memory_use().kv_bytes
     errors = np.linalg.norm(found["int8"][0] - found["fp16"][0], axis=1)
     assert np.median(errors / np.linalg.norm(found["fp16"][0], axis=1)) <= 3e-2
     assert found["int8"][1] < 0.8 * found["fp16"][1]
