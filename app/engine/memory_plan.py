@@ -10,7 +10,8 @@ import psutil
 from app.checkpoint.layout import stored_bytes
 from app.checkpoint.schemes import VOCABULARY_BITS, QuantScheme, ScaleDtype, Scheme
 from app.core.errors import ResourceError, UsageError
-from app.engine.executors.base import PREFILL_CHUNK_TOKENS
+from app.engine.executors import cpu_workspace
+from app.engine.executors.cpu_workspace import whole_vectors
 from app.engine.executors.factory import executor_class
 from app.engine.kv_dtype import kv_head_bytes
 from app.spec.model_spec import ModelSpec
@@ -32,6 +33,7 @@ class ExecutorCosts:
 
     weights_bytes: int
     kv_dtype: str
+    expands_latents: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,47 +65,25 @@ def available_memory_bytes() -> int:
     return max(0, psutil.virtual_memory().available - RESERVE_BYTES)
 
 
-def kv_bytes_per_token(spec: ModelSpec, kv_dtype: str) -> int:
-    """Keys and values of all layers that cache them, for one position."""
-    widths = (spec.head_dim, spec.value_head_dim)
-    num_heads = spec.num_cached_layers * spec.num_key_value_heads
-    return num_heads * sum(kv_head_bytes(kv_dtype, width) for width in widths)
+def kv_bytes_per_token(spec: ModelSpec, kv_dtype: str, *, expands_latents: bool = False) -> int:
+    """Keys and values of all layers that cache them, for one position.
+
+    Of latent attention the latent vector and the columns that rotate, one row for all heads,
+    unless the executor expands them before it caches them.
+    """
+    if spec.mla is not None and not expands_latents:
+        widths = [whole_vectors(spec.mla.kv_lora_rank), whole_vectors(spec.mla.qk_rope_head_dim)]
+        num_heads = 1
+    else:
+        widths = [spec.head_dim, spec.value_head_dim]
+        num_heads = spec.num_key_value_heads
+    per_head = sum(kv_head_bytes(kv_dtype, width) for width in widths)
+    return spec.num_cached_layers * num_heads * per_head
 
 
 def workspace_bytes(spec: ModelSpec) -> int:
-    """Activations of one piece of a prompt in float32, and one row of logits."""
-    mixer = max(_attention_width(spec), _delta_width(spec))
-    wide = 2 * spec.hidden_size + mixer + _mlp_width(spec)
-    return 4 * (PREFILL_CHUNK_TOKENS * wide + spec.vocab_size)
-
-
-def _attention_width(spec: ModelSpec) -> int:
-    """Floats of one token between the projections; latent attention keeps what it expands."""
-    mla, num_heads = spec.mla, spec.num_attention_heads
-    if mla is None:
-        return 2 * spec.q_size + 2 * spec.kv_size
-    latent = (mla.q_lora_rank or 0) + 2 * mla.kv_lora_rank + mla.qk_rope_head_dim
-    expanded = num_heads * (mla.qk_nope_head_dim + mla.v_head_dim)
-    return spec.q_size + spec.kv_size + 2 * num_heads * mla.v_head_dim + expanded + latent
-
-
-def _delta_width(spec: ModelSpec) -> int:
-    """Floats of one token in a linear layer: what is projected, convolved, gated and mixed."""
-    delta = spec.delta_net
-    if delta is None:
-        return 0
-    return 2 * delta.num_channels + 2 * delta.value_size + 2 * delta.linear_num_value_heads
-
-
-def _mlp_width(spec: ModelSpec) -> int:
-    """Floats of one token in the widest MLP; its experts' inputs and outputs are held at once."""
-    moe = spec.moe
-    if moe is None:
-        return 2 * spec.intermediate_size
-    expert = 3 * spec.hidden_size + 3 * moe.moe_intermediate_size
-    shared = 2 * moe.shared_intermediate_size + spec.hidden_size
-    experts = moe.num_experts_per_tok * expert + 2 * moe.num_experts + shared
-    return experts if all(moe.sparse_layers) else max(experts, 2 * spec.intermediate_size)
+    """Activations of one piece of a prompt, and one row of logits, in the cpu executor."""
+    return cpu_workspace.workspace_bytes(spec)
 
 
 def native_max_model_len(spec: ModelSpec) -> int:
@@ -133,7 +113,7 @@ def plan_memory(
     limit = (
         check_wanted_len(spec, wanted_len) if wanted_len is not None else native_max_model_len(spec)
     )
-    per_token = kv_bytes_per_token(spec, costs.kv_dtype)
+    per_token = kv_bytes_per_token(spec, costs.kv_dtype, expands_latents=costs.expands_latents)
     workspace, states = workspace_bytes(spec), spec.state_bytes * num_slots
     left = available_bytes - costs.weights_bytes - workspace - states
     fitting = _num_fitting(left, per_token * num_slots, limit)
@@ -165,7 +145,9 @@ def fit_table(
     if exact_weights_bytes is not None:
         sizes = {"exact": exact_weights_bytes, **sizes}
     per_token, small = (
-        kv_bytes_per_token(spec, executor.kv_dtype_for(wanted))
+        kv_bytes_per_token(
+            spec, executor.kv_dtype_for(wanted), expands_latents=executor.expands_latents
+        )
         for wanted in (executor.kv_dtypes[0], "int8")
     )
     return [

@@ -105,7 +105,9 @@ def _place_in_memory(
 ) -> Placement:
     kind = factory.executor_class(choice.device)
     costs = ExecutorCosts(
-        kind.plan_weights_bytes(checkpoint, spec), kind.kv_dtype_for(options.kv_dtype)
+        kind.plan_weights_bytes(checkpoint, spec),
+        kind.kv_dtype_for(options.kv_dtype),
+        kind.expands_latents,
     )
     available = available_memory_bytes()
     plan = plan_memory(spec, costs, available, options.max_model_len, options.num_slots)

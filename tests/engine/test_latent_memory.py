@@ -8,7 +8,7 @@ import pytest
 
 from app.converter.pipeline import convert
 from app.engine.executors.cpu import CpuExecutor
-from app.engine.memory_plan import fit_table, kv_bytes_per_token, workspace_bytes
+from app.engine.memory_plan import fit_table, kv_bytes_per_token
 from app.spec.registry import create_spec
 from tests.families.deepseek_cases import LATENT
 from tests.family_models import NUM_TOKENS, FamilyCase, create_executor, run, write_folder
@@ -19,23 +19,15 @@ _WIDE = FamilyCase("wide", "deepseek_v3", {**LATENT, "qk_nope_head_dim": 24, "v_
 
 
 def test_keys_and_values_of_deepseek_v2_lite() -> None:
-    """Expanded to 16 heads of 192 and 128 columns: 270 KiB a token, where latents took 30."""
+    """A vector of 512 and 64 rotating columns a layer; its 16 heads would take nine times that."""
     spec = create_spec(DEEPSEEK_V2_LITE)
-    assert kv_bytes_per_token(spec, "fp16") == 27 * 16 * (192 + 128) * 2 == 276_480
-    assert kv_bytes_per_token(spec, "int8") == 27 * 16 * (192 + 128 + 2 * 2)
-    rows = fit_table(spec, 64 << 30, device="cpu")
-    assert {row.kv_bytes_per_token for row in rows} == {276_480}
-
-
-def test_the_workspace_holds_latent_vectors_and_what_they_expand_to() -> None:
-    """One rank more is two floats of a token: as projected, and as normalized."""
-    plain, larger = (
-        workspace_bytes(create_spec({**DEEPSEEK_V2_LITE, "kv_lora_rank": rank}))
-        for rank in (512, 513)
-    )
-    assert larger - plain == 4 * 128 * 2
-    with_queries = workspace_bytes(create_spec({**DEEPSEEK_V2_LITE, "q_lora_rank": 1536}))
-    assert with_queries - plain == 4 * 128 * 1536
+    assert kv_bytes_per_token(spec, "fp16") == 27 * (512 + 64) * 2 == 31_104
+    assert kv_bytes_per_token(spec, "int8") == 27 * (512 + 64 + 2 * 2)
+    expanded = kv_bytes_per_token(spec, "fp16", expands_latents=True)
+    assert expanded == 27 * 16 * (192 + 128) * 2 == 276_480
+    for device, per_token in {"cpu": 31_104, "reference": 2 * 276_480}.items():
+        rows = fit_table(spec, 64 << 30, device=device)
+        assert {row.kv_bytes_per_token for row in rows} == {per_token}
 
 
 @pytest.mark.parametrize("kv_dtype", ["fp32", "fp16", "int8"])

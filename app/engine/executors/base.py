@@ -91,6 +91,7 @@ class Executor(ABC):
     kv_dtypes: ClassVar[tuple[str, ...]] = ("fp32",)  # of `KV_DTYPES`; the first is the default
     # Whether `sample` draws on the device, so that a step without it is no measure of decoding.
     draws_where_it_runs: ClassVar[bool] = False
+    expands_latents: ClassVar[bool] = False  # before they are cached
     activations: str = "fp32"  # what quantized weights are multiplied with
 
     def __init__(

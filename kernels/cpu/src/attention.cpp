@@ -47,7 +47,8 @@ AttentionTask Attention::task_of(const AttentionStep& step, const Piece& piece, 
     const int32_t kv_head = unit / units_per_kv_head_, first = unit % units_per_kv_head_ * kMaxUnitHeads;
     const int32_t head = kv_head * group_ + first;
     AttentionTask task;
-    task.q = q.row(piece.first_row) + static_cast<size_t>(head) * cache_.head_dim();
+    task.head_dim = cache_.is_latent() ? cache_.value_stride() : cache_.head_dim();
+    task.q = q.row(piece.first_row) + static_cast<size_t>(head) * task.head_dim;
     task.out = out.row(piece.first_row) + static_cast<size_t>(head) * cache_.value_dim();
     task.stride = q.stride;
     task.out_stride = out.stride;
@@ -56,9 +57,9 @@ AttentionTask Attention::task_of(const AttentionStep& step, const Piece& piece, 
     task.pages = cache_.pages(step.slots[piece.first_row], step.layer, kv_head);
     task.num_rows = piece.num_rows;
     task.num_heads = std::min(kMaxUnitHeads, group_ - first);
-    task.head_dim = cache_.head_dim();
     task.value_dim = cache_.value_dim();
     task.value_stride = cache_.value_stride();
+    task.is_latent = cache_.is_latent();
     task.sliding_window = step.sliding_window;
     task.softcap = step.softcap;
     task.sinks = step.sinks ? step.sinks + head : nullptr;
@@ -87,7 +88,7 @@ void Attention::run_pages(const AttentionStep& step, const Activations& q, Activ
     const Core& core = runner_.core;
     items_.assign(1, 0);
     for (const Piece& piece : pieces_) items_.push_back(items_.back() + num_units_ * num_pages(task_of(step, piece, 0, q, out)));
-    const size_t stride = static_cast<size_t>(std::min(group_, kMaxUnitHeads)) * partial_stride(cache_.value_stride());
+    const size_t stride = static_cast<size_t>(std::min(group_, kMaxUnitHeads)) * partial_stride(cache_.value_dim());
     if (partials_.size() < items_.back() * stride) partials_.resize(items_.back() * stride);
     runner_.pool.parallel_for(items_.back(), [&](int32_t n) {
         const size_t p = static_cast<size_t>(std::upper_bound(items_.begin(), items_.end(), n) - items_.begin() - 1);

@@ -22,7 +22,7 @@ class Attention {
   public:
     Attention(Runner& runner, const KVCache& cache, int32_t num_heads, int32_t num_kv_heads);
 
-    // q: rows of [num_heads][head_dim]; out: rows of [num_heads][value_dim].
+    // q: rows of [num_heads][head_dim], or of the cache's rows of latent vectors; out: rows of [num_heads][value_dim].
     void run(const AttentionStep& step, const Activations& q, Activations& out);
     size_t num_bytes() const { return partials_.size() * sizeof(float); }
 

@@ -4,15 +4,26 @@
 
 namespace di {
 
+namespace {
+
+bool is_latent(const di_config& c) { return c.mla.kv_lora_rank > 0; }
+
+// Latent vectors are one kv head, whose keys have the columns that rotate besides.
+KVShape cache_shape(const di_config& c) {
+    if (is_latent(c)) return {c.num_layers, 1, c.mla.qk_rope_head_dim, c.mla.kv_lora_rank, true};
+    return {c.num_layers, c.num_kv_heads, c.head_dim, c.head_dim, false};
+}
+
+}  // namespace
+
 AttentionBlock::AttentionBlock(Runner& runner, const di_config& config, bool has_output_gate)
     : runner_(runner),
       config_(config),
-      cache_(config.num_layers, config.num_kv_heads, config.head_dim, value_dim(config), config.num_slots,
-             static_cast<KVType>(config.kv_type)),
-      attention_(runner, cache_, config.num_heads, config.num_kv_heads),
+      cache_(cache_shape(config), config.num_slots, static_cast<KVType>(config.kv_type)),
+      attention_(runner, cache_, config.num_heads, is_latent(config) ? 1 : config.num_kv_heads),
       q_(config.num_heads * config.head_dim),
-      k_(config.num_kv_heads * config.head_dim),
-      v_(config.num_kv_heads * value_dim(config)),
+      k_(is_latent(config) ? 0 : config.num_kv_heads * config.head_dim),
+      v_(k_.width),
       attended_(config.num_heads * value_dim(config)),
       output_gate_(has_output_gate ? attended_.width : 0),
       latent_(runner, config),
@@ -35,12 +46,12 @@ void AttentionBlock::set_positions(const Batch& batch) {
 void AttentionBlock::run(const Batch& batch, const Layer& layer, int32_t index, const Activations& source,
                          const Input& plain, Activations& out, bool add) {
     if (layer.latent.kv_a) {
-        latent_.project(layer, source, plain, q_, k_, v_);
+        attend_latents(batch, layer, index, source, plain);
     } else {
         project(layer, source, plain);
+        runner_.pool.parallel_for(batch.rows, [&](int32_t r) { rotate_and_store(batch, layer, index, r); });
+        attend(batch, layer, index, q_, attended_);
     }
-    runner_.pool.parallel_for(batch.rows, [&](int32_t r) { rotate_and_store(batch, layer, index, r); });
-    attend(batch, layer, index);
     if (layer.output_gate) {
         runner_.pool.parallel_for(
             batch.rows, [&](int32_t r) { runner_.core.mul_sigmoid(attended_.row(r), output_gate_.row(r), attended_.width); });
@@ -72,6 +83,24 @@ void AttentionBlock::rotate_and_store(const Batch& batch, const Layer& layer, in
     }
 }
 
+void AttentionBlock::attend_latents(const Batch& batch, const Layer& layer, int32_t index, const Activations& source,
+                                    const Input& plain) {
+    latent_.project(layer, source, plain, q_);
+    runner_.pool.parallel_for(batch.rows, [&](int32_t r) { rotate_and_store_latent(batch, layer, index, r); });
+    const Activations& queries = latent_.absorb(layer, batch.rows, q_);
+    attend(batch, layer, index, queries, latent_.mixed());
+    latent_.expand(layer, batch.rows, attended_);
+}
+
+void AttentionBlock::rotate_and_store_latent(const Batch& batch, const Layer& layer, int32_t index, int32_t row) {
+    prepare_heads(q_.row(row), config_.num_heads, layer.q_norm, layer.rope, row);
+    if (layer.rope >= 0) {
+        const Rotation& rotation = rotations_[static_cast<size_t>(layer.rope)];
+        runner_.core.rotate(latent_.turning(row), rotation.cos(row), rotation.sin(row), rotation.half());
+    }
+    cache_.write(batch.slots[row], index, 0, batch.positions[row], latent_.turning(row), latent_.latent(row));
+}
+
 // The q/k norm if there is one, then the rotation if there is one.
 void AttentionBlock::prepare_heads(float* heads, int32_t count, const std::vector<float>& norm, int32_t rope, int32_t row) const {
     const Core& core = runner_.core;
@@ -93,7 +122,7 @@ float AttentionBlock::score_scale(int32_t position) const {
     return config_.attention_multiplier * (1.0f + config_.query_scaling_beta * std::log(1.0f + turns));
 }
 
-void AttentionBlock::attend(const Batch& batch, const Layer& layer, int32_t index) {
+void AttentionBlock::attend(const Batch& batch, const Layer& layer, int32_t index, const Activations& q, Activations& out) {
     AttentionStep step;
     step.rows = batch.rows;
     step.layer = index;
@@ -103,7 +132,7 @@ void AttentionBlock::attend(const Batch& batch, const Layer& layer, int32_t inde
     step.softcap = config_.attn_logit_softcapping;
     step.sinks = layer.sinks.empty() ? nullptr : layer.sinks.data();
     step.sliding_window = layer.sliding_window;
-    attention_.run(step, q_, attended_);
+    attention_.run(step, q, out);
 }
 
 }  // namespace di

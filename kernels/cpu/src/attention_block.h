@@ -34,10 +34,12 @@ class AttentionBlock {
 
   private:
     void project(const Layer& layer, const Activations& source, const Input& plain);
+    void rotate_and_store_latent(const Batch& batch, const Layer& layer, int32_t index, int32_t row);
     void rotate_and_store(const Batch& batch, const Layer& layer, int32_t index, int32_t row);
     void prepare_heads(float* heads, int32_t count, const std::vector<float>& norm, int32_t rope, int32_t row) const;
     float score_scale(int32_t position) const;
-    void attend(const Batch& batch, const Layer& layer, int32_t index);
+    void attend(const Batch& batch, const Layer& layer, int32_t index, const Activations& q, Activations& out);
+    void attend_latents(const Batch& batch, const Layer& layer, int32_t index, const Activations& source, const Input& plain);
 
     Runner& runner_;
     di_config config_;

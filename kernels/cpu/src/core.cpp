@@ -10,6 +10,7 @@
 #include "core_affine.h"
 #include "core_int8.h"
 #include "core_linear.h"
+#include "core_transposed.h"
 #include "core_pack.h"
 #include "core_read.h"
 #include "core_attention.h"
@@ -20,7 +21,7 @@
 namespace di {
 
 const Core& DI_CORE() {
-    static const Core core = {DI_NAME, linear, decode_row, pack_rows, read_blocks, quantize, column_sums, rms_norm,
+    static const Core core = {DI_NAME, linear, decode_row, pack_rows, add_transposed, read_blocks, quantize, column_sums, rms_norm,
                               layer_norm, activate, clamped_swiglu, mul_sigmoid, rotate, scale, add_scaled, softcap,
                               attend_page, merge_page, finish_attention, convolve, normalize_length, delta_step,
                               search_scales, round_to_grid, unpack_blocks};

@@ -44,14 +44,26 @@ struct Product {
     const float* add;  // [rows][y_stride] or null; may be y
 };
 
+// The rows of a product with a transposed matrix.
+struct TransposedRows {
+    const float* x;
+    int64_t x_stride;
+    float* y;
+    int64_t y_stride;  // room for the padded columns
+    int32_t count;
+};
+
 // How the KV cache stores a number. An int8 code is multiplied with the float16 scale of its position and head.
 enum class KVType : int32_t { kF32 = 0, kF16 = 1, kI8 = 2 };
 
 constexpr int kPageTokens = 256;
-constexpr int kMaxHeadDim = 512;  // of keys, and of values
+constexpr int kMaxHeadDim = 512;   // of keys, and of values
+constexpr int kMaxLatentDim = 640;  // of latent vectors with the columns that rotate
 
 // One kv head at 256 positions. Keys of 16 positions lie side by side ([position / 16][head_dim][16]), values as
-// [position][value_stride]; scales, one per position, only in an int8 cache.
+// [position][value_stride]; scales, one per position, only in an int8 cache. A latent vector is both: a row
+// [value_stride] holds a value, zeros up to whole vectors, and then, with a key scale, what of a key is no value. Queries
+// are as wide.
 struct KVPage {
     const void *keys, *values;
     const uint16_t *key_scales, *value_scales;
@@ -67,6 +79,7 @@ struct AttentionTask {
     const KVPage* pages;
     int32_t num_rows, num_heads;
     int32_t head_dim, value_dim, value_stride;
+    bool is_latent;            // then head_dim is value_stride
     int32_t sliding_window;  // keys a query sees, itself included; 0: all
     float softcap;           // scores become softcap * tanh(score / softcap); 0: they stay
     const float* sinks;      // [num_heads] or null: a logit that takes part in a head's softmax without a value
@@ -80,11 +93,11 @@ static inline int32_t first_page(const AttentionTask& task) {
 }
 
 // Floats that one query of a page's result takes.
-static constexpr int32_t partial_stride(int32_t value_stride) { return value_stride + 16; }
+static constexpr int32_t partial_stride(int32_t value_dim) { return (value_dim + 15) / 16 * 16 + 16; }
 
 // One token of one head of a gated delta net: S = decay S; S += key (beta (value - key S)); out = query S.
 struct DeltaStep {
-    float* state;  // S [key_dim][stride], value columns padded with zeros to whole vectors
+    float* state;  // S of key_dim * stride floats in blocks of columns, padded with zeros to whole vectors
     const float *query, *key, *value;
     float* out;    // [value_dim]
     float decay, beta;
@@ -124,6 +137,8 @@ struct Core {
     void (*decode_row)(const Tiles& w, int32_t row, float* out);  // one row of W, float32 [padded_in]
     // Columns [begin, begin + columns) of the rows; begin is a multiple of 256, columns of 32.
     void (*pack_rows)(Codes codes, const PackedRows& rows, int32_t begin, int32_t columns, uint8_t* target);
+    // y[r][column] += sum over rows i of W, first <= i < last, of x[r][i - first] W[i][column], columns as they are stored.
+    void (*add_transposed)(const Tiles& w, int32_t first, int32_t last, const TransposedRows& rows);
     uint32_t (*read_blocks)(const uint8_t* data, size_t num_blocks);  // the or of all words of 256-byte blocks
     void (*quantize)(const float* x, int32_t padded_in, const QuantizedRow& out);
     void (*column_sums)(const float* x, int32_t padded_in, float* sums16, float* sums32);

@@ -15,12 +15,13 @@ using di::KVType;
 using di::kMaxHeadDim;
 using di::kPageTokens;
 
-// What a page leaves of one query, unnormalized: sums [value_stride], then the largest score and the sum of weights.
+// What a page leaves of one query, unnormalized: its sums, in whole vectors, then the largest score and the sum of weights.
+inline int sums_width(const AttentionTask& t) { return di::partial_stride(t.value_dim) - 16; }
 inline float* partial_at(const AttentionTask& t, float* partials, int query) {
-    return partials + query * di::partial_stride(t.value_stride);
+    return partials + query * di::partial_stride(t.value_dim);
 }
-inline float& best_of(const AttentionTask& t, float* partial) { return partial[t.value_stride]; }
-inline float& total_of(const AttentionTask& t, float* partial) { return partial[t.value_stride + 1]; }
+inline float& best_of(const AttentionTask& t, float* partial) { return partial[sums_width(t)]; }
+inline float& total_of(const AttentionTask& t, float* partial) { return partial[sums_width(t) + 1]; }
 
 constexpr float kMasked = -1e30f;  // finite, so that a difference of two is no NaN
 // Less than half a unit in the last place of any weight that counts. Subtracted, it makes the smallest weights zeros, of
@@ -48,7 +49,7 @@ inline F32x16 load_cached(const void* base, int64_t index) {
 
 // Factors of one query per step lie `kRowFloats` apart: a known distance needs no pointer of its own, and one that is no
 // power of two spreads the queries over the sets of the cache.
-constexpr int kQueryFloats = kMaxHeadDim + 16, kScoreFloats = kPageTokens + 16;
+constexpr int kQueryFloats = di::kMaxLatentDim + 16, kScoreFloats = kPageTokens + 16;
 
 // Vectors of 16 positions (or columns) that `queries` sums each leave room for in the registers.
 constexpr int blocks_for(int queries) {
@@ -81,7 +82,9 @@ inline void clear(F32x16 (&sums)[QUERIES][BLOCKS]) {
 template <KVType T>
 inline F32x16 finished_score(const AttentionTask& t, const KVPage& page, int position, float scale, F32x16 dot) {
     F32x16 score = dot * broadcast(scale);
-    if constexpr (T == KVType::kI8) score = score * load_f16(page.key_scales + position);
+    if constexpr (T == KVType::kI8) {
+        if (!t.is_latent) score = score * load_f16(page.key_scales + position);
+    }
     return t.softcap > 0.0f ? broadcast(t.softcap) * tanh(score / broadcast(t.softcap)) : score;
 }
 
@@ -103,6 +106,46 @@ void score_span(const AttentionTask& t, const KVPage& page, Span span, int first
             for (int b = 0; b < kBlocks; ++b) {
                 store(scores[i] + p + 16 * b, finished_score<T>(t, page, p + 16 * b, scale, sums[i][b]));
             }
+        }
+    }
+}
+
+// sums[i] += columns [begin, end) of a row of the cache times those of query i; the row's numbers are multiplied with `scale`.
+template <KVType T, int QUERIES>
+inline void add_columns(const void* row, int begin, int end, float scale, const float* q, F32x16* sums) {
+    for (int d = begin; d < end; d += 16) {
+        F32x16 values = load_cached<T>(row, d);
+        if constexpr (T == KVType::kI8) values = values * broadcast(scale);
+        for (int i = 0; i < QUERIES; ++i) sums[i] = fma(values, load(q + i * kQueryFloats + d), sums[i]);
+    }
+}
+
+template <KVType T>
+inline const void* latent_row(const AttentionTask& t, const KVPage& page, int position) {
+    constexpr int kBytes = T == KVType::kI8 ? 1 : T == KVType::kF16 ? 2 : 4;
+    return static_cast<const uint8_t*>(page.values) + static_cast<int64_t>(position) * t.value_stride * kBytes;
+}
+
+// As score_span, for latent vectors, whose columns follow each other.
+template <KVType T, int QUERIES>
+void score_latents(const AttentionTask& t, const KVPage& page, Span span, int first, const float* q, float (*scores)[kScoreFloats]) {
+    alignas(64) float still[16] = {}, turning[16] = {};  // scales of sixteen positions
+    for (int block = span.first / 16 * 16; block < span.last; block += 16) {
+        if constexpr (T == KVType::kI8) {
+            store(still, load_f16(page.value_scales + block));
+            store(turning, load_f16(page.key_scales + block));
+        }
+        for (int p = 0; p < 16; ++p) {
+            F32x16 sums[QUERIES];
+            for (int i = 0; i < QUERIES; ++i) sums[i] = zero_f32();
+            const void* row = latent_row<T>(t, page, block + p);
+            add_columns<T, QUERIES>(row, 0, sums_width(t), still[p], q, sums);
+            add_columns<T, QUERIES>(row, sums_width(t), t.head_dim, turning[p], q, sums);
+            for (int i = 0; i < QUERIES; ++i) scores[i][block + p] = reduce_add(sums[i]);
+        }
+        for (int i = 0; i < QUERIES; ++i) {
+            const float scale = t.scales[row_of(t, first + i)];
+            store(scores[i] + block, finished_score<T>(t, page, block, scale, load(scores[i] + block)));
         }
     }
 }
@@ -141,7 +184,7 @@ void soften(const AttentionTask& t, const KVPage& page, float* scores, Span own,
 // Columns of each query's sums from `d` on = sum over the span of weight * value.
 template <KVType T, int QUERIES, int BLOCKS>
 void mix_values(const AttentionTask& t, const KVPage& page, Span span, int d, float (*weights)[kScoreFloats], float* partials) {
-    for (; d + 16 * BLOCKS <= t.value_stride; d += 16 * BLOCKS) {
+    for (; d + 16 * BLOCKS <= sums_width(t); d += 16 * BLOCKS) {
         F32x16 sums[QUERIES][BLOCKS];
         clear(sums);
         const int64_t at = static_cast<int64_t>(span.first) * t.value_stride + d;
@@ -168,7 +211,11 @@ void attend_tile(const AttentionTask& t, int page_index, int first, float* parti
     const KVPage& page = t.pages[page_index];
     const Span span = tile_span(t, page_index, first, QUERIES);
     for (int i = 0; i < QUERIES; ++i) memcpy(q[i], query_at(t, first + i), sizeof(float) * static_cast<size_t>(t.head_dim));
-    score_span<T, QUERIES>(t, page, span, first, q[0], scores);
+    if (t.is_latent) {
+        score_latents<T, QUERIES>(t, page, span, first, q[0], scores);
+    } else {
+        score_span<T, QUERIES>(t, page, span, first, q[0], scores);
+    }
     for (int i = 0; i < QUERIES; ++i) {
         soften<T>(t, page, scores[i], span_of(t, page_index, row_of(t, first + i)), span, partial_at(t, partials, first + i));
     }
@@ -201,11 +248,11 @@ void attend_page(const AttentionTask& t, int32_t page, float* partials) {
 
 // Takes the partials of a later page into those of the earlier ones.
 void merge_page(const AttentionTask& t, float* next, float* into) {
-    const int stride = di::partial_stride(t.value_stride), count = t.num_rows * t.num_heads;
+    const int stride = di::partial_stride(t.value_dim), count = t.num_rows * t.num_heads;
     for (int i = 0; i < count; ++i, next += stride, into += stride) {
         const float best = best_of(t, next) > best_of(t, into) ? best_of(t, next) : best_of(t, into);
         const float old_share = expf(best_of(t, into) - best), new_share = expf(best_of(t, next) - best);
-        for (int d = 0; d < t.value_stride; d += 16) {
+        for (int d = 0; d < sums_width(t); d += 16) {
             const F32x16 old_sums = load(into + d) * broadcast(old_share);
             store(into + d, fma(load(next + d), broadcast(new_share), old_sums));
         }

@@ -41,17 +41,14 @@ void scatter_codes(const float* values, int32_t n, void* at, size_t step, uint16
 
 }  // namespace
 
-KVCache::KVCache(int32_t num_layers, int32_t num_kv_heads, int32_t head_dim, int32_t value_dim, int32_t num_slots, KVType type)
-    : num_layers_(num_layers),
-      num_kv_heads_(num_kv_heads),
-      head_dim_(head_dim),
-      value_dim_(value_dim),
-      value_stride_(round_up(value_dim, kTileRows)),
+KVCache::KVCache(const KVShape& shape, int32_t num_slots, KVType type)
+    : shape_(shape),
+      value_stride_(round_up(shape.value_dim, kTileRows) + (shape.is_latent ? round_up(shape.head_dim, kTileRows) : 0)),
       type_(type),
       element_bytes_(element_bytes(type)),
       scales_bytes_(type == KVType::kI8 ? kPageTokens * sizeof(uint16_t) : 0),
       slots_(static_cast<size_t>(num_slots)) {
-    for (Slot& slot : slots_) slot.views.resize(static_cast<size_t>(num_layers) * num_kv_heads);
+    for (Slot& slot : slots_) slot.views.resize(static_cast<size_t>(shape.num_layers) * shape.num_kv_heads);
 }
 
 KVPage KVCache::page_at(const uint8_t* head) const {
@@ -73,21 +70,36 @@ void KVCache::grow(int32_t slot_index, int32_t length) {
 
 void KVCache::write(int32_t slot, int32_t layer, int32_t head, int32_t position, const float* key, const float* value) {
     uint8_t* keys = slots_[slot].pages[position / kPageTokens].get();
-    keys += (static_cast<size_t>(layer) * num_kv_heads_ + head) * head_bytes();
+    keys += (static_cast<size_t>(layer) * shape_.num_kv_heads + head) * head_bytes();
     uint8_t* values = keys + key_bytes();
     uint16_t* scales = reinterpret_cast<uint16_t*>(values + value_bytes());
     const int32_t p = position % kPageTokens;
-    const size_t in_block = static_cast<size_t>(p / kTileRows) * head_dim_ * kTileRows + p % kTileRows;
-    keys += in_block * element_bytes_;
     values += static_cast<size_t>(p) * value_stride_ * element_bytes_;
+    if (shape_.is_latent) {
+        const size_t turning = static_cast<size_t>(round_up(shape_.value_dim, kTileRows)) * element_bytes_;
+        write_row(key, shape_.head_dim, values + turning, scales + p);
+    } else {
+        write_key(key, p, keys, scales + p);
+    }
+    write_row(value, shape_.value_dim, values, scales + kPageTokens + p);
+}
+
+// Into the block of sixteen positions.
+void KVCache::write_key(const float* key, int32_t position, uint8_t* keys, uint16_t* scale) {
+    const int32_t n = shape_.head_dim;
+    keys += (static_cast<size_t>(position / kTileRows) * n * kTileRows + position % kTileRows) * element_bytes_;
     switch (type_) {
-        case KVType::kF32: scatter<float>(key, head_dim_, keys, kTileRows); return scatter<float>(value, value_dim_, values, 1);
-        case KVType::kF16:
-            scatter<uint16_t>(key, head_dim_, keys, kTileRows);
-            return scatter<uint16_t>(value, value_dim_, values, 1);
-        case KVType::kI8:
-            scatter_codes(key, head_dim_, keys, kTileRows, scales + p);
-            return scatter_codes(value, value_dim_, values, 1, scales + kPageTokens + p);
+        case KVType::kF32: return scatter<float>(key, n, keys, kTileRows);
+        case KVType::kF16: return scatter<uint16_t>(key, n, keys, kTileRows);
+        case KVType::kI8: return scatter_codes(key, n, keys, kTileRows, scale);
+    }
+}
+
+void KVCache::write_row(const float* values, int32_t n, uint8_t* at, uint16_t* scale) {
+    switch (type_) {
+        case KVType::kF32: return scatter<float>(values, n, at, 1);
+        case KVType::kF16: return scatter<uint16_t>(values, n, at, 1);
+        case KVType::kI8: return scatter_codes(values, n, at, 1, scale);
     }
 }
 

@@ -17,6 +17,7 @@ Mlp make_mlp(const di_mlp& source, int32_t hidden, int32_t inner) {
 
 Latent make_latent(const di_layer& source, const di_config& c) {
     const di_mla& m = c.mla;
+    require(!source.q_norm && !source.k_norm && !source.sinks, "latent attention has neither q/k norms nor sinks");
     require(source.kv_a_norm && (m.q_lora_rank == 0 || source.q_a_norm), "a norm of the latent vectors is missing");
     Latent latent;
     if (m.q_lora_rank > 0) latent.q_a = &checked(source.q_a, m.q_lora_rank, c.hidden_size, "q_a_proj");

@@ -23,7 +23,8 @@ void check_mla(const di_config& c) {
     const di_mla& m = c.mla;
     require(m.kv_lora_rank > 0 && m.q_lora_rank >= 0 && m.qk_nope_head_dim > 0 && m.qk_rope_head_dim >= 0, "a latent size is negative");
     require(c.num_kv_heads == c.num_heads && c.head_dim == m.qk_nope_head_dim + m.qk_rope_head_dim, "heads do not fit latent attention");
-    require(m.v_head_dim > 0 && m.v_head_dim <= kMaxHeadDim, "v_head_dim is not between 1 and 512");
+    require(m.kv_lora_rank <= kMaxHeadDim && m.qk_rope_head_dim <= kMaxLatentDim - kMaxHeadDim, "kv_lora_rank is above 512, or qk_rope_head_dim above 128");
+    require(m.v_head_dim > 0, "v_head_dim is not positive");
     for (int32_t i = 0; i < c.num_ropes; ++i) require(c.ropes[i].rotary_dim <= m.qk_rope_head_dim, "rotary_dim does not fit qk_rope_head_dim");
 }
 

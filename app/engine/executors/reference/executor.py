@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ class ReferenceExecutor(Executor):
     """Runs any checkpoint by decoding its weights to float32 once."""
 
     name = "reference"
+    expands_latents: ClassVar[bool] = True
 
     def __init__(
         self, checkpoint: Checkpoint, spec: ModelSpec, max_model_len: int, num_slots: int = 1
