@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernels.cuda.attention import AttentionVariant
+from kernels.cuda.delta_net import DeltaVariant
 from kernels.cuda.gemm import SMALL_TOKEN_BLOCK, TOKEN_BLOCK, GemmVariant
 from kernels.cuda.gemv import MAX_TOKENS, GemvVariant, Scheme, ValueType
 from kernels.cuda.latent import LatentVariant
@@ -40,6 +41,7 @@ LAYOUTS = (
 )
 HEAD_DIMS = (64, 80, 96, 128, 256)
 LATENT_DIMS = ((512, 64),)  # DeepSeek, Kimi, GLM
+DELTA_NETS = (DeltaVariant(key_dim=128, value_dim=128, conv_kernel=4),)  # Qwen3-Next and Qwen3.5
 _WITHOUT_MACROS = ("arrange.cu", "copy.cu", "experts.cu", "norm.cu", "router.cu", "sampling.cu")
 
 
@@ -57,6 +59,7 @@ def iter_sources() -> Iterator[ModuleSource]:
             latent = LatentVariant(latent_dim, rope_dim, int8_kv)
             yield latent.rope_source
             yield latent.attention_source
+    yield from (delta_net.source for delta_net in DELTA_NETS)
     yield from map(ModuleSource, _WITHOUT_MACROS)
 
 

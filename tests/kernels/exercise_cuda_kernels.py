@@ -54,9 +54,48 @@ EXPERTS = {
     "num_experts_per_tok": 2,
     "norm_topk_prob": True,
 }
+LATENT = {
+    "architectures": ["DeepseekV3ForCausalLM"],
+    "model_type": "deepseek_v3",
+    "num_key_value_heads": 3,
+    "head_dim": 8,
+    "kv_lora_rank": 96,
+    "q_lora_rank": 48,
+    "qk_nope_head_dim": 16,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 24,
+    "n_routed_experts": 8,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 64,
+    "first_k_dense_replace": 0,
+    "n_group": 4,
+    "topk_group": 2,
+    "norm_topk_prob": True,
+    "routed_scaling_factor": 2.5,
+}
+HYBRID = {
+    "architectures": ["Qwen3_5ForCausalLM"],
+    "model_type": "qwen3_5_text",
+    "num_hidden_layers": 2,
+    "layer_types": ["linear_attention", "full_attention"],
+    "head_dim": 32,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 24,
+    "linear_value_head_dim": 40,
+    "linear_conv_kernel_dim": 4,
+    "rope_parameters": {
+        "rope_type": "default",
+        "rope_theta": 1e4,
+        "partial_rotary_factor": 0.25,
+    },
+}
 MODELS: dict[str, tuple[dict[str, Any], QuantScheme, str]] = {
     "w4": (CONFIG, QuantScheme(4, 128, Scheme.SYM, ScaleDtype.FP16), "fp16"),
     "k-quant": (CONFIG, QuantScheme(4, 32, Scheme.AFFINE, ScaleDtype.TWO_LEVEL), "int8"),
+    "latent": ({**CONFIG, **LATENT}, QuantScheme(4, 32, Scheme.SYM, ScaleDtype.FP16), "int8"),
+    "hybrid": ({**CONFIG, **HYBRID}, QuantScheme(8, 32, Scheme.SYM, ScaleDtype.FP16), "fp16"),
     "experts": ({**CONFIG, **EXPERTS}, QuantScheme(3, 128, Scheme.SYM, ScaleDtype.FP16), "fp16"),
 }
 
@@ -106,9 +145,9 @@ def run(executor: CudaExecutor) -> None:
         executor.step([SequenceChunk(slot, 0, ids[:33]), SequenceChunk(slot, 33, ids[:3])])
     vocab_size = executor.spec.vocab_size
     drawn = SamplingParams(temperature=0.8, top_k=5, top_p=0.9, repetition_penalty=1.1, seed=1)
-    for params in (SamplingParams(temperature=0.0), drawn):
+    for position, params in enumerate((SamplingParams(temperature=0.0), drawn), start=36):
         samplers = [Sampler(params, [3, 4], vocab_size) for _ in range(2)]
-        chunks = [SequenceChunk(slot, 36, ids[slot : slot + 1]) for slot in range(2)]
+        chunks = [SequenceChunk(slot, position, ids[slot : slot + 1]) for slot in range(2)]
         executor.sample(chunks, samplers)
 
 
