@@ -18,6 +18,7 @@ from app.engine.executors.base import Executor, LogitsWanted, SequenceChunk
 from app.engine.executors.cuda.executor import CudaExecutor
 from app.engine.executors.cuda.prefill import ChunkShape
 from app.engine.executors.reference import ReferenceExecutor
+from app.engine.tokenizer import Tokenizer
 from app.spec.registry import create_spec
 from tests.family_models import FamilyCase, write_folder
 from tests.kernels.host_launcher import HostLauncher
@@ -32,6 +33,10 @@ TOLERANCE = 1e-2
 TIE = 0.03
 IDS = np.random.default_rng(7).integers(3, 97, CONTEXT).astype(np.int32)
 PROMPT = IDS[:100]
+TEXT = (
+    "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age "
+    "of foolishness, it was the epoch of belief, it was the"
+)
 SMALL = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2}
 CAPS = {"attn_logit_softcapping": 3.0, "final_logit_softcapping": 5.0}
 FAMILIES = [
@@ -163,6 +168,15 @@ def test_columns_out_of_order_are_arranged(tmp_path: Path) -> None:
     with executors(tmp_path / "out") as both:
         found, wanted = (executor.step([chunk])[0] for executor in both)
     assert error(found, wanted) <= 1e-3  # in their own order: 5e-2
+
+
+def test_the_starter_model_whole(starter_checkpoint: Path) -> None:
+    ids = np.array(Tokenizer.from_dir(starter_checkpoint).encode(TEXT)[:32], np.int32)
+    assert len(ids) == 32
+    with executors(starter_checkpoint) as both:
+        found, wanted = (executor.step([SequenceChunk(0, 0, ids)])[0][0] for executor in both)
+    assert error(found, wanted) <= 2e-3
+    assert found.argmax() == wanted.argmax()
 
 
 def test_an_input_is_arranged_once_for_all_that_read_it(llama: Path) -> None:
