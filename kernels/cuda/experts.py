@@ -12,6 +12,7 @@ ROUTER_THREADS = 256
 ROUTER_ROWS = 8  # of the router a block
 SUM_THREADS = 256
 MAX_CHOSEN = 32  # experts of a token, and groups of experts
+MAX_EXPERTS = 512
 _FLOAT_BYTES = 4
 
 
@@ -36,7 +37,7 @@ ROUTER_ARGS = np.dtype(
     [
         *((name, np.uintp) for name in (
             "x", "norm_weight", "norm_bias", "weight", "bias", "correction", "logits",
-            "visit_matrices", "visit_pairs", "pair_weights", "shared_weights",
+            "visit_matrices", "visit_pairs", "chosen", "pair_weights", "shared_weights",
         )),
         *((name, np.int32) for name in (
             "num_tokens", "hidden_size", "num_experts", "has_shared_gate", "top_k", "max_visits",
@@ -70,5 +71,9 @@ def choice_shared_bytes(num_experts: int) -> int:
 
 
 def max_visits(num_tokens: int, top_k: int, num_experts: int) -> int:
-    """The most experts that some tokens choose together."""
-    return min(num_experts, num_tokens * top_k)
+    """The most visits to experts that some tokens make: each of up to eight pairs."""
+    num_pairs = num_tokens * top_k
+    if num_tokens <= MAX_TOKENS:
+        return min(num_experts, num_pairs)
+    # One that is not full for each expert, beside the full ones.
+    return min(num_pairs, num_experts + num_pairs // MAX_TOKENS)

@@ -1,10 +1,12 @@
-// Which experts each of at most eight tokens takes and with what weights, and then the other way round: for each expert
-// that anybody takes - a visit - the pairs of token and place that take it, so that gemv.cu reads its matrices once.
-// Two kernels: in one, with the last block choosing, every shuffle was a call, since the compiler saw no whole warps.
+// Which experts each token takes and with what weights, and then the other way round: for each expert that anybody takes
+// the pairs of token and place that take it, eight at most a visit, so that gemv.cu reads its matrices once for them.
+// Kernels of their own: in one, with the last block choosing, every shuffle was a call, since the compiler saw no whole
+// warps.
 #include "common.cuh"
 
 constexpr int kWarps = 8, kThreads = kWarps * kWarp;
-constexpr int kMaxTokens = 8, kMaxChosen = 32;  // experts of a token, and groups: one a lane
+constexpr int kMaxTokens = 8, kMaxChosen = 32;  // of a visit; experts of a token, and groups: one a lane
+constexpr int kMaxExperts = 512;                // of list_chunk_visits: one a thread
 
 enum Norm { kNoNorm, kRmsNorm, kLayerNorm };
 enum WeightType { kFloat32, kFloat16, kBfloat16 };
@@ -21,6 +23,7 @@ struct RouterArgs {
     float* logits;            // [tokens][num_experts + has_shared_gate]
     int* visit_matrices;      // [max_visits]: an expert, -1 behind the last
     int* visit_pairs;         // [max_visits][8]: token * top_k + place, -1 behind the last
+    int* chosen;              // [tokens][top_k]; null for at most eight tokens
     float* pair_weights;      // [tokens][top_k]
     float* shared_weights;    // [tokens]: what the shared expert's output is multiplied with; or null
     int num_tokens, hidden_size, num_experts, has_shared_gate, top_k, max_visits;
@@ -138,7 +141,7 @@ __device__ int take_best(const RouterArgs& args, float* choice, int place) {
 // Chooses for one token, by one warp: experts in order of their scores. Warps without a token repeat the last one's.
 __device__ void choose(const RouterArgs& args, float* scores, float* choice, int* chosen) {
     const int lane = threadIdx.x % kWarp, num_rows = args.num_experts + args.has_shared_gate;
-    const int wanted = threadIdx.x / kWarp, token = min(wanted, args.num_tokens - 1);
+    const int wanted = blockIdx.x * kWarps + threadIdx.x / kWarp, token = min(wanted, args.num_tokens - 1);
     const float* logits = args.logits + token * num_rows;
     to_scores(args, logits, scores);
     for (int i = lane; i < args.num_experts; i += kWarp) {
@@ -212,4 +215,38 @@ extern "C" __global__ void __launch_bounds__(kThreads) choose_experts(const Rout
     choose(args, scores, scores + args.num_experts, chosen);
     __syncthreads();
     list_visits(args, chosen, leads);
+}
+
+// Likewise for a chunk: grid (blocks of eight tokens). The visits are listed by the next kernel.
+extern "C" __global__ void __launch_bounds__(kThreads) choose_for_chunk(const RouterArgs args) {
+    DYNAMIC_SHARED(float, values);
+    float* scores = values + 2 * (threadIdx.x / kWarp) * args.num_experts;
+    choose(args, scores, scores + args.num_experts, args.chosen);
+}
+
+// One block, a thread an expert: its pairs, in order, fill as many visits as they need. Visits stand in order of experts.
+extern "C" __global__ void __launch_bounds__(kMaxExperts) list_chunk_visits(const RouterArgs args) {
+    __shared__ int ends[kMaxExperts];
+    const int expert = threadIdx.x, num_pairs = args.num_tokens * args.top_k;
+    int count = 0;
+    for (int pair = 0; pair < num_pairs; ++pair) count += args.chosen[pair] == expert;
+    const int mine = (count + kMaxTokens - 1) / kMaxTokens;
+    ends[expert] = mine;
+    __syncthreads();
+    for (int distance = 1; distance < kMaxExperts; distance *= 2) {
+        const int before = expert >= distance ? ends[expert - distance] : 0;
+        __syncthreads();
+        ends[expert] += before;
+        __syncthreads();
+    }
+    const int first = ends[expert] - mine;
+    for (int visit = 0; visit < mine; ++visit) args.visit_matrices[first + visit] = expert;
+    int* pairs = args.visit_pairs + first * kMaxTokens;
+    for (int pair = 0; pair < num_pairs; ++pair) {
+        if (args.chosen[pair] == expert) *pairs++ = pair;
+    }
+    for (int i = count; i < mine * kMaxTokens; ++i) *pairs++ = -1;
+    for (int visit = ends[kMaxExperts - 1] + expert; visit < args.max_visits; visit += kMaxExperts) {
+        args.visit_matrices[visit] = -1;
+    }
 }

@@ -14,6 +14,7 @@ from kernels import reference
 from kernels.cuda.build import SOURCE_DIR
 from kernels.cuda.experts import (
     EXPERT_SUM_ARGS,
+    MAX_EXPERTS,
     ROUTER_ARGS,
     ROUTER_ROWS,
     ROUTER_THREADS,
@@ -92,6 +93,7 @@ def route(
         "logits": np.full((num_tokens, rows), np.nan, np.float32),
         "visit_matrices": np.full(visits, -7, np.int32),
         "visit_pairs": np.full((visits, 8), -7, np.int32),
+        "chosen": np.full((num_tokens, top_k), -7, np.int32),
         "pair_weights": np.full((num_tokens, top_k), np.nan, np.float32),
         "shared_weights": np.full(num_tokens, np.nan, np.float32),
     }
@@ -115,18 +117,19 @@ def route(
         "scaling_factor": experts.routed_scaling_factor,
     }
     module = build_host_module(SOURCE_DIR / "router.cu")
-    for kernel, grid, shared_bytes in (
-        ("score_experts", (-(-rows // ROUTER_ROWS), num_tokens), score_shared_bytes(HIDDEN)),
-        ("choose_experts", (1,), choice_shared_bytes(experts.num_experts)),
-    ):
+    scores = (-(-rows // ROUTER_ROWS), num_tokens), ROUTER_THREADS, score_shared_bytes(HIDDEN)
+    choices = (-(-num_tokens // 8),), ROUTER_THREADS, choice_shared_bytes(experts.num_experts)
+    launches: dict[str, Any] = {"score_experts": scores, "choose_experts": choices}
+    if num_tokens > 8:
+        listing = (1,), MAX_EXPERTS, 0
+        launches = {
+            "score_experts": scores,
+            "choose_for_chunk": choices,
+            "list_chunk_visits": listing,
+        }
+    for kernel, (grid, threads, shared_bytes) in launches.items():
         module.launch_struct(
-            kernel,
-            grid,
-            (ROUTER_THREADS,),
-            ROUTER_ARGS,
-            fields,
-            shared_bytes=shared_bytes,
-            **options,
+            kernel, grid, (threads,), ROUTER_ARGS, fields, shared_bytes=shared_bytes, **options
         )
     return out
 
@@ -153,7 +156,7 @@ def expected_choice(
     return found, gates
 
 
-@pytest.mark.parametrize("num_tokens", [1, 5])
+@pytest.mark.parametrize("num_tokens", [1, 5, 19])
 @pytest.mark.parametrize("name", ROUTERS)
 def test_the_router_chooses_and_weighs_as_float64(name: str, num_tokens: int) -> None:
     experts = ROUTERS[name]
@@ -178,6 +181,19 @@ def test_each_expert_is_visited_once() -> None:
     assert (visited[len(used) :] == -1).all()
     pairs = out["visit_pairs"][: len(used)]
     assert sorted(pairs[pairs >= 0].tolist()) == list(range(8 * 3))
+
+
+def test_an_expert_of_many_tokens_is_visited_for_eight_at_a_time() -> None:
+    experts = Experts(num_experts=4, num_experts_per_tok=2)
+    out = route(experts, router_inputs(experts, 40))
+    visited = out["visit_matrices"]
+    used = visited[visited >= 0]
+    assert (np.diff(used) >= 0).all()
+    assert (visited[len(used) :] == -1).all()
+    pairs = out["visit_pairs"][: len(used)]
+    assert sorted(pairs[pairs >= 0].tolist()) == list(range(40 * 2))
+    counts = np.bincount(used, (pairs >= 0).sum(1), minlength=4).astype(int)
+    assert np.array_equal(np.bincount(used, minlength=4), -(-counts // 8))
 
 
 def test_of_equal_scores_the_first_expert_is_taken() -> None:

@@ -113,7 +113,9 @@ class DeviceBuffers:
         self.block_argmax = self._allocate(few_rows * -(-spec.vocab_size // 16), 4)
         self.sampling = SamplingBuffers(launcher, spec.vocab_size)
         self.state = StepState(launcher, spec.vocab_size, kv.num_slots)
-        self.experts = ExpertBuffers(launcher, spec.hidden_size, spec.moe) if spec.moe else None
+        self.experts = None
+        if spec.moe is not None:
+            self.experts = ExpertBuffers(launcher, spec.hidden_size, spec.moe, rows)
         self.max_splits = -(-kv.max_model_len // _MIN_SPLIT_KEYS)
         partial = spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
         self.partial = self._allocate(few_heads_rows * partial, floats)

@@ -44,8 +44,9 @@ from app.engine.sampling import Sampler
 from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec
+from app.spec.moe_spec import MoeSpec
 from kernels.cuda.delta_net import MAX_HEAD_DIM as MAX_DELTA_HEAD_DIM
-from kernels.cuda.experts import MAX_CHOSEN
+from kernels.cuda.experts import MAX_CHOSEN, MAX_EXPERTS
 from kernels.cuda.gemv import MAX_TOKENS
 from kernels.cuda.latent import COLUMN_STEP, INT8_COLUMN_STEP
 from kernels.cuda.sampling import MAX_ROWS
@@ -279,10 +280,8 @@ def check_runnable(spec: ModelSpec) -> None:
     for name in _NOT_YET:
         if defaults[name] is not MISSING and getattr(spec, name) != defaults[name]:
             raise UnsupportedError(f"The cuda executor does not implement {name} yet.")
-    if spec.moe is not None and max(spec.moe.num_experts_per_tok, spec.moe.num_groups) > MAX_CHOSEN:
-        raise UnsupportedError(
-            f"The cuda executor chooses up to {MAX_CHOSEN} experts, from as many groups."
-        )
+    if spec.moe is not None:
+        _check_experts(spec.moe)
     if spec.delta_net is not None:
         _check_delta_net(spec.delta_net)
     if spec.mla is not None:
@@ -291,6 +290,16 @@ def check_runnable(spec: ModelSpec) -> None:
         raise UnsupportedError(
             f"The cuda executor runs head_dim up to {_MAX_HEAD_DIM} in steps of 8, "
             f"not {spec.head_dim}."
+        )
+
+
+def _check_experts(moe: MoeSpec) -> None:
+    most_chosen = max(moe.num_experts_per_tok, moe.num_groups)
+    if most_chosen > MAX_CHOSEN or moe.num_experts > MAX_EXPERTS:
+        raise UnsupportedError(
+            f"The cuda executor chooses up to {MAX_CHOSEN} of {MAX_EXPERTS} experts, from up to "
+            f"{MAX_CHOSEN} groups; not {moe.num_experts_per_tok} of {moe.num_experts}, from "
+            f"{moe.num_groups}."
         )
 
 

@@ -1,4 +1,4 @@
-"""The launches of a mixture of experts: at most eight rows a pass, each chosen expert read once."""
+"""The launches of a mixture of experts: a chosen expert is read once for eight rows."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from app.spec.moe_spec import ExpertAct, GroupScoring, MoeSpec, RouterScoring
 from kernels.cuda.build import ModuleSource
 from kernels.cuda.experts import (
     EXPERT_SUM_ARGS,
+    MAX_EXPERTS,
     ROUTER_ARGS,
     ROUTER_ROWS,
     ROUTER_THREADS,
@@ -37,17 +38,18 @@ _HALF_BYTES, _FLOAT_BYTES, _INT_BYTES = 2, 4, 4
 
 
 class ExpertBuffers:
-    """What one pass works in."""
+    """What the experts of `num_rows` rows work in."""
 
-    def __init__(self, launcher: Launcher, hidden_size: int, moe: MoeSpec) -> None:
-        pairs = MAX_TOKENS * moe.num_experts_per_tok
-        visits = max_visits(MAX_TOKENS, moe.num_experts_per_tok, moe.num_experts)
+    def __init__(self, launcher: Launcher, hidden_size: int, moe: MoeSpec, num_rows: int) -> None:
+        pairs = num_rows * moe.num_experts_per_tok
+        visits = max_visits(num_rows, moe.num_experts_per_tok, moe.num_experts)
         inner = pairs * moe.moe_intermediate_size * _HALF_BYTES
-        self.logits = launcher.allocate(MAX_TOKENS * (moe.num_experts + 1) * _FLOAT_BYTES)
+        self.logits = launcher.allocate(num_rows * (moe.num_experts + 1) * _FLOAT_BYTES)
+        self.chosen = launcher.allocate(pairs * _INT_BYTES)
         self.visit_matrices = launcher.allocate(visits * _INT_BYTES)
         self.visit_pairs = launcher.allocate(visits * MAX_TOKENS * _INT_BYTES)
         self.pair_weights = launcher.allocate(pairs * _FLOAT_BYTES)
-        self.shared_weights = launcher.allocate(MAX_TOKENS * _FLOAT_BYTES)
+        self.shared_weights = launcher.allocate(num_rows * _FLOAT_BYTES)
         self.inner = launcher.allocate(inner)
         self.other = launcher.allocate(inner)
         self.outputs = launcher.allocate(pairs * hidden_size * _FLOAT_BYTES)
@@ -83,20 +85,17 @@ class ExpertPlanner:
         target: ExpertTarget,
     ) -> Iterator[Launch]:
         """`source`: the fields of GemvArgs by which products read the residual."""
-        for first in range(0, num_rows, MAX_TOKENS):
-            count = min(MAX_TOKENS, num_rows - first)
-            rows = source | {"x": self._from_row(source["x"], first)}
-            yield from self._route(experts, count, rows)
-            yield from self._multiply_inputs(experts, count, rows, activation)
-            yield from self._multiply(
-                experts.down_proj,
-                count,
-                x=self._buffers.inner,
-                pairs_per_row=1,
-                out=self._buffers.outputs,
-                epilogue=Epilogue.STORE_FLOAT,
-            )
-            yield self._sum(count, first, target)
+        yield from self._route(experts, num_rows, source)
+        yield from self._multiply_inputs(experts, num_rows, source, activation)
+        yield from self._multiply(
+            experts.down_proj,
+            num_rows,
+            x=self._buffers.inner,
+            pairs_per_row=1,
+            out=self._buffers.outputs,
+            epilogue=Epilogue.STORE_FLOAT,
+        )
+        yield self._sum(num_rows, target)
 
     def _route(
         self, experts: DeviceExperts, num_rows: int, source: dict[str, Any]
@@ -113,6 +112,7 @@ class ExpertPlanner:
             logits=buffers.logits,
             visit_matrices=buffers.visit_matrices,
             visit_pairs=buffers.visit_pairs,
+            chosen=buffers.chosen,
             pair_weights=buffers.pair_weights,
             shared_weights=buffers.shared_weights,
             num_tokens=num_rows,
@@ -136,8 +136,12 @@ class ExpertPlanner:
         token_bytes = score_shared_bytes(self._spec.hidden_size)
         grid = (blocks, num_rows)
         yield Launch(router_source, "score_experts", grid, threads, argument, token_bytes)
-        choice_bytes = choice_shared_bytes(moe.num_experts)
-        yield Launch(router_source, "choose_experts", (1,), threads, argument, choice_bytes)
+        choice_bytes, choices = choice_shared_bytes(moe.num_experts), (-(-num_rows // MAX_TOKENS),)
+        if num_rows <= MAX_TOKENS:
+            yield Launch(router_source, "choose_experts", choices, threads, argument, choice_bytes)
+            return
+        yield Launch(router_source, "choose_for_chunk", choices, threads, argument, choice_bytes)
+        yield Launch(router_source, "list_chunk_visits", (1,), (MAX_EXPERTS,), argument)
 
     def _multiply_inputs(
         self,
@@ -176,16 +180,15 @@ class ExpertPlanner:
         for stack in stacks:
             yield multiply_stack(stack, num_rows, self._num_visits(num_rows), **visits, **fields)
 
-    def _sum(self, num_rows: int, first: int, target: ExpertTarget) -> Launch:
+    def _sum(self, num_rows: int, target: ExpertTarget) -> Launch:
         size, buffers = self._spec.hidden_size, self._buffers
-        shared = self._from_row(target.shared, first) if target.shared else 0
         argument = fill(
             EXPERT_SUM_ARGS,
             outputs=buffers.outputs,
             weights=buffers.pair_weights,
-            shared=shared,
+            shared=target.shared or 0,
             shared_weights=buffers.shared_weights,
-            out=self._from_row(target.out, first),
+            out=target.out,
             size=size,
             top_k=self._moe.num_experts_per_tok,
             is_added=target.is_added,
@@ -196,9 +199,6 @@ class ExpertPlanner:
 
     def _num_visits(self, num_rows: int) -> int:
         return max_visits(num_rows, self._moe.num_experts_per_tok, self._moe.num_experts)
-
-    def _from_row(self, buffer: Buffer, row: int) -> Buffer:
-        return buffer.skip(row * self._spec.hidden_size * _FLOAT_BYTES)
 
 
 def multiply_stack(stack: DeviceStack, num_rows: int, num_visits: int, **fields: Any) -> Launch:
