@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -162,13 +163,16 @@ def _run_reference(context: Context, prepared: Prepared) -> RealReference:
 def _continue(model: Any, tokens: Tokens, found: RealReference, context: Context) -> None:
     """Greedy tokens, with how far apart the best two were."""
     import torch
+    from transformers import DynamicCache
 
-    past, ids = None, torch.from_numpy(tokens[None].astype(np.int64))
+    # The argument was called past_key_values until transformers 5.24.
+    names = inspect.signature(model.forward).parameters
+    cache = {"cache" if "cache" in names else "past_key_values": DynamicCache(config=model.config)}
+    ids = torch.from_numpy(tokens[None].astype(np.int64))
     with torch.inference_mode():
         for _ in range(NUM_GREEDY):
             context.cancel.check()
-            output = model(ids, past_key_values=past, use_cache=True)
-            past, last = output.past_key_values, output.logits[0, -1].float()
+            last = model(ids, use_cache=True, **cache).logits[0, -1].float()
             best = torch.topk(last, 2)
             found.tokens.append(int(best.indices[0]))
             found.margins.append(float(best.values[0] - best.values[1]))

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.reference_quant import dequantize
 from app.converter.sources.base import Source, SourceLinear
+from app.converter.sources.convolutions import squeeze_kernels
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.stacked_experts import unstack_experts
 from app.converter.sources.stored_linears import StoredLinears
@@ -125,7 +126,7 @@ class _Places:
         }
         spec = create_spec(config)
         self._names = _MODULE_NAMES.get(spec.family) or weight_names(config, arrays)
-        self._arrays = unstack_experts(arrays, spec, self._names)
+        self._arrays = squeeze_kernels(unstack_experts(arrays, spec, self._names))
         self._layout = StoredLinears(spec, self._names, self._arrays)
         self._linears = [name for name, _ in iter_linears(spec)]
         self.vectors = [name for name, _ in iter_vectors(spec)]
@@ -166,8 +167,8 @@ class _Places:
             raise NotRunError(f"transformers' module has no {name} to put weights into")
         array = self._arrays[name]
         tensor = self._state[array.name]
-        if tuple(tensor.shape) == array.shape and array.name == name:
-            return tensor
+        if array.name == name:
+            return tensor.view(array.shape)
         row_bytes = 4 * int(np.prod(tensor.shape[1:]))
         part = tensor[array.offset // row_bytes]
         return part.T if array.strides is not None else part
