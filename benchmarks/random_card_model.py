@@ -143,7 +143,7 @@ class _ArrayLauncher(MeasuringLauncher):
     def realize(self, item: Any, launcher: Launcher) -> Any:
         """The same structure, its buffers on a real device."""
         if isinstance(item, Buffer):
-            return launcher.upload_new(self.arrays[item.address], item.is_on_host)
+            return self._realize_buffer(item, launcher)
         if is_dataclass(item) and not isinstance(item, type):
             made = {f.name: self.realize(getattr(item, f.name), launcher) for f in fields(item)}
             return replace(item, **made)
@@ -152,6 +152,15 @@ class _ArrayLauncher(MeasuringLauncher):
         if isinstance(item, dict):
             return {key: self.realize(part, launcher) for key, part in item.items()}
         return item
+
+    def _realize_buffer(self, made_up: Buffer, launcher: Launcher) -> Buffer:
+        allocate = launcher.allocate_host if made_up.is_on_host else launcher.allocate
+        buffer = allocate(made_up.num_bytes)
+        for address, array in self.arrays.items():
+            behind = address - made_up.address
+            if 0 <= behind < made_up.num_bytes:
+                launcher.upload(array, buffer.skip(behind))
+        return buffer
 
 
 def _load_repeated(

@@ -18,6 +18,7 @@ from app.engine.executors.cuda.launcher import Buffer, Launcher
 from kernels.cuda.gemv import GemvVariant, Scheme, ValueType, group_shift, variant_group
 from kernels.cuda.pack import (
     STEP_COLUMNS,
+    TILE_ROWS,
     groups_together,
     pack_codes,
     pack_dense,
@@ -29,6 +30,8 @@ Arrays = dict[str, npt.NDArray[Any]]
 GATE_ROWS = 8  # gate and up alternate by so many rows
 _SUPER_COLUMNS = 256
 _DENSE_BITS = 16
+_BLOCK_WEIGHTS = 1 << 22
+_OF_COLUMNS = ("perm",)  # fields that are no rows
 _SCHEMES = {
     NativeScheme.SYM: Scheme.SYM,
     NativeScheme.ZERO: Scheme.ZERO,
@@ -81,15 +84,48 @@ def pack_matrix(linear: Linear, name: str) -> PackedMatrix:
 def upload_matrix(
     launcher: Launcher, linear: Linear, name: str, on_host: bool = False
 ) -> DeviceMatrix:
-    """Packs and uploads, or keeps the tiles in memory of the host that kernels reach.
+    """Packs and uploads block by block; `on_host` keeps the tiles where kernels reach them too.
 
     Raises UnsupportedError as `pack_matrix` does.
     """
-    packed = pack_matrix(linear, name)
-    buffers = {
-        field: launcher.upload_new(array, on_host) for field, array in packed.arrays.items()
-    }
-    return DeviceMatrix(packed.shape, packed.variant, buffers | packed.sizes)
+    buffers: dict[str, Buffer] = {}
+    for start in range(0, linear.shape[0], _block_rows(linear)):
+        rows = slice(start, start + _block_rows(linear))
+        packed = pack_matrix(select_rows(linear, rows), name)
+        if not buffers:
+            buffers = _allocate(launcher, packed, linear.shape[0], on_host)
+            first = packed
+        for field, array in packed.arrays.items():
+            if field not in _OF_COLUMNS or start == 0:
+                behind = buffers[field].skip(_end(field, first, start))
+                launcher.upload(np.ascontiguousarray(array), behind)
+    sizes = {**first.sizes, "out_features": linear.shape[0]}
+    return DeviceMatrix(linear.shape, first.variant, buffers | sizes)
+
+
+def _block_rows(linear: Linear) -> int:
+    """Rows that are packed at once: whole tiles, of so many weights that caches help."""
+    return max(1, _BLOCK_WEIGHTS // linear.shape[1] // TILE_ROWS) * TILE_ROWS
+
+
+def _allocate(
+    launcher: Launcher, first: PackedMatrix, num_rows: int, on_host: bool
+) -> dict[str, Buffer]:
+    """Buffers of the whole matrix, from its first block."""
+    allocate = launcher.allocate_host if on_host else launcher.allocate
+    sizes = {field: _end(field, first, num_rows) for field in first.arrays}
+    return {field: allocate(size) for field, size in sizes.items()}
+
+
+def _end(field: str, first: PackedMatrix, num_rows: int) -> int:
+    """Bytes that a field of so many rows takes, padded to tiles where it stands in tiles."""
+    array = first.arrays[field]
+    if field in _OF_COLUMNS:
+        return array.nbytes if num_rows else 0
+    if field == "bias":
+        return array.itemsize * num_rows
+    tile_bytes: int = array.nbytes // array.shape[0]
+    return tile_bytes * -(-num_rows // TILE_ROWS)
 
 
 def stack(linears: Sequence[Linear]) -> Linear | None:

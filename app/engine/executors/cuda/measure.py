@@ -57,7 +57,7 @@ class MeasuringLauncher(Launcher):
 
     def allocate_host(self, num_bytes: int) -> Buffer:
         """None of the device's memory."""
-        return Buffer(0, num_bytes)
+        return Buffer(0, num_bytes, is_on_host=True)
 
     def borrow(self, num_bytes: int) -> NoReturn:
         """There is none."""

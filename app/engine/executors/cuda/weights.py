@@ -15,7 +15,7 @@ from app.engine.executors.cuda.launcher import Buffer, Launcher
 from app.engine.executors.cuda.matrices import DeviceMatrix, interleave, stack, upload_matrix
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import MlpType, ModelSpec, QKNorm
-from app.spec.weights import is_on_card, norm_names
+from app.spec.weights import is_on_card, layer_linears, norm_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,16 @@ class WeightsLoader:
         spec = self._spec
         on_host = not is_on_card(spec, "embed_tokens")
         embed_tokens = self._matrix("embed_tokens", on_host)
-        layers = [self._layer(index) for index in range(spec.num_hidden_layers)]
+        layers = [self._load_layer(index) for index in range(spec.num_hidden_layers)]
         lm_head = embed_tokens if spec.tie_word_embeddings else self._matrix("lm_head")
         return DeviceWeights(embed_tokens, layers, self._norm("norm"), lm_head)
+
+    def _load_layer(self, index: int) -> DeviceLayer:
+        """A layer; what reading it took of the computer's memory is given back."""
+        layer = self._layer(index)
+        for name in layer_linears(self._spec, index):
+            self._checkpoint.release(f"layers.{index}.{name}")
+        return layer
 
     def _layer(self, index: int) -> DeviceLayer:
         spec, prefix = self._spec, f"layers.{index}"
