@@ -192,7 +192,7 @@ def test_a_sequence_joins_and_leaves(model_dir: Path) -> None:
 def next_turn(engine: Engine) -> Events:
     """The step that was asked for ahead has written behind what the first reply had."""
     events = run(engine, request(DRAWN, name="first"))
-    return events + run(engine, request(DRAWN, PROMPT + " there was", "second"))
+    return events + run(engine, request(DRAWN, PROMPT + " is", "second"))
 
 
 def test_the_next_turn_goes_on_from_the_cache(model_dir: Path) -> None:
@@ -296,6 +296,19 @@ def test_an_int8_cache_is_decoded_from(model_dir: Path) -> None:
     same_ids(model_dir, lambda engine: run(engine, request(PENALIZED)), kv_dtype="int8")
 
 
+def test_a_reply_goes_on_from_its_prompt(model_dir: Path) -> None:
+    """The first token is drawn on the device, too, and the step behind it is under way by then."""
+    launcher = HostLauncher()
+    with engine_of(CudaExecutor, model_dir, launcher=launcher) as engine:
+        engine.add(request(NARROW))
+        engine.step()
+        copies, replays = launcher.num_copies, launcher.num_replays
+        for _ in range(3):
+            engine.step()
+        assert launcher.num_copies == copies
+        assert launcher.num_replays == replays + 3
+
+
 def test_stop_tokens_end_a_reply(model_dir: Path) -> None:
     """What the device drew beyond the stop is not seen."""
     with engine_of(CudaExecutor, model_dir) as engine:
@@ -310,8 +323,11 @@ def test_stop_tokens_end_a_reply(model_dir: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("num_tokens", [1, 12])
 @pytest.mark.parametrize("params", [GREEDY, DRAWN], ids=["greedy", "drawn"])
-def test_logits_that_are_not_finite_are_an_error(tmp_path: Path, params: SamplingParams) -> None:
+def test_logits_that_are_not_finite_are_an_error(
+    tmp_path: Path, params: SamplingParams, num_tokens: int
+) -> None:
     """The residual overflows the halfs that a product takes."""
     model = create_tiny_model("llama", hidden_size=64, num_hidden_layers=1)
     model.lm_head.weight.data[:] = 6e4
@@ -322,7 +338,7 @@ def test_logits_that_are_not_finite_are_an_error(tmp_path: Path, params: Samplin
         executor = CudaExecutor(checkpoint, spec, CONTEXT, launcher=HostLauncher())
     sampler = Sampler(params, [4], spec.vocab_size)
     with pytest.raises(EngineError, match="not finite"):
-        executor.sample([SequenceChunk(0, 0, np.array([4], np.int32))], [sampler])
+        executor.sample([SequenceChunk(0, 0, np.full(num_tokens, 4, np.int32))], [sampler])
     assert sampler.num_sampled == 0
     executor.close()
 

@@ -30,6 +30,13 @@ class DecodeShape:
     is_greedy: bool
 
 
+@dataclass(frozen=True, slots=True)
+class DrawShape:
+    """Of a graph that begins with logits of one row, which something else has made."""
+
+    is_greedy: bool
+
+
 class DecodePlanner:
     """Writes the launches of a whole decode step, from token to token.
 
@@ -39,12 +46,19 @@ class DecodePlanner:
     def __init__(self, planner: StepPlanner, sampling: SamplingPlanner) -> None:
         self._planner, self._sampling = planner, sampling
 
-    def plan(self, shape: DecodeShape) -> list[Launch]:
-        """Embedding, layers, logits, tokens."""
-        launches = self._planner.plan(StepShape(shape.num_rows, shape.context, with_logits=True))
-        if shape.is_greedy:
-            return launches + self._sampling.plan_greedy(shape.num_rows, launches[-1].grid[0])
-        return launches + self._sampling.plan(shape.num_rows)
+    def plan(self, shape: DecodeShape | DrawShape) -> list[Launch]:
+        """Embedding, layers, logits, tokens; or tokens alone."""
+        if isinstance(shape, DrawShape):
+            (*_, logits) = self._planner.plan_logits(1)
+            return self._draw(1, logits, shape.is_greedy)
+        num_rows = shape.num_rows
+        launches = self._planner.plan(StepShape(num_rows, shape.context, with_logits=True))
+        return launches + self._draw(num_rows, launches[-1], shape.is_greedy)
+
+    def _draw(self, num_rows: int, logits: Launch, is_greedy: bool) -> list[Launch]:
+        if is_greedy:
+            return self._sampling.plan_greedy(num_rows, logits.grid[0])
+        return self._sampling.plan(num_rows)
 
 
 class Decoder:
@@ -59,7 +73,7 @@ class Decoder:
         launcher: Launcher,
         state: StepState,
         max_model_len: int,
-        graph_of: Callable[[DecodeShape], Any],
+        graph_of: Callable[[DecodeShape | DrawShape], Any],
         bucket_of: Callable[[int], int],
         looks_ahead: bool = True,
     ) -> None:
@@ -77,21 +91,39 @@ class Decoder:
         -1 where the logits were not finite.
         """
         if not self._is_continued_by(rows):
-            self._num_read = self._num_asked  # what was asked ahead is of no use
-            self._state.begin(list(rows), _padded(len(rows)), self._num_asked + 1)
+            self._begin(rows)
         self._rows = list(rows)
         self._ask(1)
-        if self._looks_ahead:
-            self._ask(2)
-        sequence = self._num_read + 1
-        self._launcher.wait_until(lambda: self._state.has_arrived(len(rows), sequence))
-        self._token_ids = self._state.tokens(len(rows), sequence)
-        self._num_read = sequence
-        return self._token_ids
+        return self._read()
+
+    def draw(self, row: DecodeRow) -> int:
+        """The token behind a row that has run: its logits stand in the buffers' first row.
+
+        -1 where they are not finite.
+        """
+        self._begin([row])
+        self._rows = [row]
+        self._replay(DrawShape(is_greedy(row.sampler.params)))
+        (token_id,) = self._read()
+        return token_id
 
     def forget(self) -> None:
         """The next batch begins afresh: something else has used what the device keeps."""
         self._rows, self._token_ids = [], []
+
+    def _begin(self, rows: Sequence[DecodeRow]) -> None:
+        self._num_read = self._num_asked  # what was asked ahead is of no use
+        self._state.begin(list(rows), _padded(len(rows)), self._num_asked + 1)
+
+    def _read(self) -> list[int]:
+        """The tokens of the first step that was not read; the step behind it is asked for."""
+        if self._looks_ahead:
+            self._ask(2)
+        num_rows, sequence = len(self._rows), self._num_read + 1
+        self._launcher.wait_until(lambda: self._state.has_arrived(num_rows, sequence))
+        self._token_ids = self._state.tokens(num_rows, sequence)
+        self._num_read = sequence
+        return self._token_ids
 
     def _is_continued_by(self, rows: Sequence[DecodeRow]) -> bool:
         if len(rows) != len(self._rows):
@@ -104,11 +136,11 @@ class Decoder:
         longest = max(row.position for row in self._rows) + num_steps
         if self._num_asked - self._num_read >= num_steps or longest > self._max_model_len:
             return
-        shape = DecodeShape(
-            _padded(len(self._rows)),
-            self._bucket_of(longest),
-            all(is_greedy(row.sampler.params) for row in self._rows),
-        )
+        all_greedy = all(is_greedy(row.sampler.params) for row in self._rows)
+        num_rows = _padded(len(self._rows))
+        self._replay(DecodeShape(num_rows, self._bucket_of(longest), all_greedy))
+
+    def _replay(self, shape: DecodeShape | DrawShape) -> None:
         self._launcher.replay(self._graph_of(shape))
         self._num_asked += 1
 

@@ -16,7 +16,7 @@ from app.checkpoint.reader import Checkpoint
 from app.core.errors import EngineError, UnsupportedError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
-from app.engine.executors.cuda.decoding import DecodePlanner, Decoder, DecodeShape
+from app.engine.executors.cuda.decoding import DecodePlanner, Decoder, DecodeShape, DrawShape
 from app.engine.executors.cuda.launcher import Launch, Launcher
 from app.engine.executors.cuda.measure import measure_buffers
 from app.engine.executors.cuda.plan import (
@@ -51,7 +51,8 @@ from kernels.cuda.gemv import MAX_TOKENS
 from kernels.cuda.latent import COLUMN_STEP, INT8_COLUMN_STEP
 from kernels.cuda.sampling import MAX_ROWS
 
-Shape = StepShape | DecodeShape | ChunkShape | LogitsShape  # what a graph is captured for
+# What a graph is captured for.
+Shape = StepShape | DecodeShape | DrawShape | ChunkShape | LogitsShape
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
 _NOT_YET: tuple[str, ...] = ()
@@ -142,10 +143,17 @@ class CudaExecutor(Executor):
     def sample(
         self, chunks: Sequence[SequenceChunk], samplers: Sequence[Sampler | None]
     ) -> list[int | None]:
-        """Single tokens are run and drawn on the device, prompts as by `step`; see `Executor`."""
+        """Single tokens, and a prompt by itself, are run and drawn on the device; see `Executor`.
+
+        Behind prompts beside other sequences, Python draws.
+        """
         self.check_chunks(chunks)
         if self._launcher is None:
             raise EngineError("The executor is closed.")
+        if len(chunks) == 1 and samplers[0] is not None and _is_long(chunks[0]):
+            token_id = self._draw_behind(chunks[0], samplers[0])
+            self.record_chunks(chunks)
+            return [token_id]
         rows = dict(list(_iter_decode_rows(chunks, samplers))[:MAX_ROWS])
         tokens: dict[int, int] = {}
         if rows:
@@ -158,6 +166,13 @@ class CudaExecutor(Executor):
                 tokens[index] = sampler.sample(logits[-1])
         self.record_chunks(chunks)
         return [tokens.get(index) for index in range(len(chunks))]
+
+    def _draw_behind(self, chunk: SequenceChunk, sampler: Sampler) -> int:
+        """The first token of a reply; the device goes on from it."""
+        self._prefiller.leave_logits(chunk)
+        last = len(chunk.token_ids) - 1
+        row = DecodeRow(chunk.slot, chunk.start + last, int(chunk.token_ids[last]), sampler)
+        return sampler.record(self._decoder.draw(row))
 
     def time_decoding(self) -> DecodeTimes:
         """Times the kernels of a step of one sequence, at the position where the last one stood.
@@ -215,7 +230,7 @@ class CudaExecutor(Executor):
     def _prefill_graph(self, shape: ChunkShape | LogitsShape) -> Any:
         return self._captured(shape, lambda: self._prefill_planner.plan(shape))
 
-    def _decode_graph(self, shape: DecodeShape) -> Any:
+    def _decode_graph(self, shape: DecodeShape | DrawShape) -> Any:
         return self._captured(shape, lambda: self._decode_planner.plan(shape))
 
     def _captured(self, shape: Shape, plan: Callable[[], list[Launch]]) -> Any:

@@ -69,15 +69,14 @@ class Prefiller:
         pieces = [self._run_piece(piece) for piece in _pieces(chunk)]
         return np.concatenate(pieces)
 
+    def leave_logits(self, chunk: SequenceChunk) -> None:
+        """Those of the last token stand in the buffers' first row then."""
+        for piece in _pieces(chunk):
+            num_rows = self._compute(piece)
+        self._launcher.replay(self._graph_of(LogitsShape(num_rows - 1, 1)))
+
     def _run_piece(self, piece: SequenceChunk) -> Floats:
-        num_tokens = len(piece.token_ids)
-        num_rows = padded_tokens(num_tokens)
-        rows = np.minimum(np.arange(num_rows, dtype=np.int32), num_tokens - 1)
-        buffers = self._buffers
-        self._launcher.upload(piece.token_ids[rows].astype(np.int32), buffers.token_ids)
-        self._launcher.upload(np.full(num_rows, piece.slot, np.int32), buffers.slots)
-        self._launcher.upload(piece.start + rows, buffers.positions)
-        self._launcher.replay(self._graph_of(ChunkShape(num_rows)))
+        num_tokens, num_rows = len(piece.token_ids), self._compute(piece)
         if piece.logits is LogitsWanted.LAST:
             return self._logits(num_rows - 1, 1)
         wanted = num_tokens if piece.logits is LogitsWanted.ALL else 0
@@ -86,6 +85,18 @@ class Prefiller:
             for first in range(0, wanted, MAX_TOKENS)
         ]
         return np.concatenate([np.empty((0, self._vocab_size), np.float32), *parts])
+
+    def _compute(self, piece: SequenceChunk) -> int:
+        """Everything but logits; returns the rows with padding."""
+        num_tokens = len(piece.token_ids)
+        num_rows = padded_tokens(num_tokens)
+        rows = np.minimum(np.arange(num_rows, dtype=np.int32), num_tokens - 1)
+        buffers = self._buffers
+        self._launcher.upload(piece.token_ids[rows].astype(np.int32), buffers.token_ids)
+        self._launcher.upload(np.full(num_rows, piece.slot, np.int32), buffers.slots)
+        self._launcher.upload(piece.start + rows, buffers.positions)
+        self._launcher.replay(self._graph_of(ChunkShape(num_rows)))
+        return num_rows
 
     def _logits(self, first_row: int, num_rows: int) -> Floats:
         self._launcher.replay(self._graph_of(LogitsShape(first_row, num_rows)))
