@@ -35,17 +35,21 @@ float dot(const float* a, const float* b, int32_t n) {
     return reduce_add(sum);
 }
 
-// V vectors of value columns from `column` on. Both products with the old state come out of one pass over it, so that
-// from memory it is read once: q (decay S + k c) = decay (q S) + (q k) c.
+// Value columns whose part of the state is a block of its own: with rows of a whole head the 16 KB or 32 KB would fall
+// on a quarter of the first cache. Half of the registers hold sums.
+constexpr int kDeltaVectors = kVectors > 10 ? 4 : 2;
+
+// V vectors of value columns from `column` on, a block [key_dim][16 V] of the state. Both products with the old state
+// come out of one pass over it, so that from memory it is read once: q (decay S + k c) = decay (q S) + (q k) c.
 template <int V>
 void delta_columns(const di::DeltaStep& step, float query_key, int32_t column) {
     F32x16 known[V], asked[V];
     for (int v = 0; v < V; ++v) known[v] = asked[v] = zero_f32();
-    float* state = step.state + column;
+    float* state = step.state + static_cast<int64_t>(column) * step.key_dim;
     for (int32_t i = 0; i < step.key_dim; ++i) {
         const F32x16 key = broadcast(step.key[i]), query = broadcast(step.query[i]);
         for (int v = 0; v < V; ++v) {
-            const F32x16 s = load(state + static_cast<int64_t>(i) * step.stride + 16 * v);
+            const F32x16 s = load(state + 16 * (i * V + v));
             known[v] = fma(key, s, known[v]);
             asked[v] = fma(query, s, asked[v]);
         }
@@ -60,7 +64,7 @@ void delta_columns(const di::DeltaStep& step, float query_key, int32_t column) {
     for (int32_t i = 0; i < step.key_dim; ++i) {
         const F32x16 key = broadcast(step.key[i]);
         for (int v = 0; v < V; ++v) {
-            float* s = state + static_cast<int64_t>(i) * step.stride + 16 * v;
+            float* s = state + 16 * (i * V + v);
             store(s, fma(key, known[v], decay * load(s)));
         }
     }
@@ -69,8 +73,10 @@ void delta_columns(const di::DeltaStep& step, float query_key, int32_t column) {
 void delta_step(const di::DeltaStep& step) {
     const float query_key = dot(step.query, step.key, step.key_dim);
     int32_t column = 0;
-    for (; column + 32 <= step.stride; column += 32) delta_columns<2>(step, query_key, column);
-    if (column < step.stride) delta_columns<1>(step, query_key, column);
+    for (; column + 16 * kDeltaVectors <= step.stride; column += 16 * kDeltaVectors) {
+        delta_columns<kDeltaVectors>(step, query_key, column);
+    }
+    for (; column < step.stride; column += 16) delta_columns<1>(step, query_key, column);
 }
 
 }  // namespace

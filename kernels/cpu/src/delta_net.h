@@ -14,7 +14,7 @@ class DeltaStates {
     DeltaStates(const di_delta_net& config, int32_t num_layers, int32_t num_slots);
 
     float* window(int32_t slot, int32_t layer) const { return state(slot, layer); }  // [taps - 1][channels]
-    float* matrix(int32_t slot, int32_t layer, int32_t head) const {  // [key_dim][value_stride]
+    float* matrix(int32_t slot, int32_t layer, int32_t head) const {  // key_dim * value_stride, in blocks (core_delta.h)
         return state(slot, layer) + window_size_ + matrix_size_ * static_cast<size_t>(head);
     }
     size_t matrix_size() const { return matrix_size_; }
