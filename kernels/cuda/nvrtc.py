@@ -8,6 +8,7 @@ API: docs.nvidia.com/cuda/nvrtc.
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pathlib import Path
 
 _LIBRARY_PATTERNS = {"win32": "bin/nvrtc64_*[0-9].dll"}
 _LIBRARY_PATTERN = "lib/libnvrtc.so.12"
+_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 class CompileError(Exception):
@@ -40,11 +42,12 @@ def compile_source(
 ) -> Compiled:
     """Compiles for `sm_86` (a cubin) or `compute_86` (PTX).
 
-    `headers` are given by the name under which they are included, so that no path of ours reaches
-    NVRTC, which cannot open paths that are not ASCII on Windows. Raises CompileError.
+    `headers` are given by the name under which they are included, as are the toolkit's, so that no
+    path reaches NVRTC, which cannot open those that are not ASCII on Windows. Raises CompileError.
     """
     library = _library()
     program = ctypes.c_void_p()
+    headers = {**_toolkit_headers(), **headers}
     names, texts = _strings(list(headers)), _strings(list(headers.values()))
     _check(
         library.nvrtcCreateProgram(
@@ -53,7 +56,7 @@ def compile_source(
         "creating the program",
     )
     try:
-        flags = (f"--gpu-architecture={target}", f"-I{_include_dir()}", *options)
+        flags = (f"--gpu-architecture={target}", *options)
         code = library.nvrtcCompileProgram(program, len(flags), _strings(flags))
         log = _read(library, program, "ProgramLog").decode(errors="replace")
         if code:
@@ -84,6 +87,19 @@ def _library() -> ctypes.CDLL:
     if not found:
         raise CompileError("NVRTC is not installed (package nvidia-cuda-nvrtc-cu12).")
     return ctypes.CDLL(str(found[0]))
+
+
+@cache
+def _toolkit_headers() -> dict[str, str]:
+    """cuda_fp16.h and all that it includes, by name."""
+    directory, texts, wanted = _include_dir(), {}, ["cuda_fp16.h"]
+    while wanted:
+        name = wanted.pop()
+        path = directory / name
+        if name not in texts and path.is_file():
+            texts[name] = path.read_text("utf-8")
+            wanted += _INCLUDE.findall(texts[name])
+    return texts
 
 
 def _include_dir() -> Path:
