@@ -59,7 +59,7 @@ def add_kv_dtype_option(parser: argparse.ArgumentParser) -> None:
         "--kv-dtype",
         choices=KV_DTYPES,
         default=KV_DTYPES[0],
-        help="how a CPU caches keys and values: int8 takes half of fp16 (default: %(default)s)",
+        help="how keys and values are cached: int8 takes half of fp16 (default: %(default)s)",
     )
 
 
