@@ -9,6 +9,7 @@ import pytest
 from app.core.cards import Card, CardMemory
 from app.core.errors import ResourceError, UsageError
 from app.engine.executors.cuda.launcher import DeviceMemory
+from app.engine.executors.cuda.measure import MeasuringLauncher
 from app.engine.fit import ExactSizes, fit_machine
 from app.engine.memory_plan import grid_scheme
 from app.engine.vram_plan import (
@@ -23,6 +24,7 @@ from app.engine.vram_plan import (
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
 from app.spec.weights import has_bias
+from benchmarks.random_card_model import RandomModel, create_executor
 
 GIB, MIB = 1 << 30, 1 << 20
 COMMON = {"rms_norm_eps": 1e-6, "hidden_act": "silu", "bos_token_id": 1, "eos_token_id": 2}
@@ -165,3 +167,22 @@ def test_the_fit_table_is_the_cards_where_there_is_one(monkeypatch: pytest.Monke
     assert rows["exact"].max_context == rows["w4"].max_context == 0
     assert 2048 < rows["w3"].max_context < rows["w3"].max_context_int8_kv < 32768
     assert rows["w3"].weights_bytes == weights_bytes(spec, 3)
+
+
+@pytest.mark.slow
+def test_a_model_of_7_billion_weights_takes_what_is_planned() -> None:
+    """Packed layer by layer with random codes, nothing left out: one of each kind, repeated."""
+    config = CONFIGS["Qwen2.5-7B"]
+    model = RandomModel("7B", config, lambda layer: 4 if layer < 3 else 3)
+    launcher = MeasuringLauncher()
+    executor = create_executor(model, launcher, 2048)
+    use = executor.memory_use()
+    plan = plan_vram(
+        model.spec,
+        weights_bytes(model.spec, 3, num_full_layers=3),
+        LAPTOP,
+        KvOptions(wanted_len=2048),
+    )
+    assert launcher.num_bytes == plan.needed_bytes <= 3.2 * GIB
+    assert (use.kv_bytes, use.workspace_bytes) == (plan.kv_bytes, plan.workspace_bytes)
+    executor.close()
