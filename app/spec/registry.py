@@ -10,7 +10,7 @@ from app.core.errors import UnsupportedError
 from app.spec.adapter import ArchitectureAdapter, architecture_of
 from app.spec.config_reader import ConfigReader
 from app.spec.model_spec import ModelSpec
-from app.spec.text_part import text_config, text_names, wrapper_of
+from app.spec.text_part import inner_names, text_config, text_names, wrapper_of
 from app.spec.weight_names import WeightNames
 
 _FAMILIES = (
@@ -89,7 +89,8 @@ def weight_names(config: Mapping[str, Any], tensors: Collection[str] = ()) -> We
     `tensors` are the names that a folder has: they tell the known spellings apart.
     """
     names = _find(text_config(config))[1].weight_names
-    return names if wrapper_of(config) is None else text_names(names, tensors)
+    in_wrapper = wrapper_of(config) is not None
+    return text_names(names, tensors) if in_wrapper else inner_names(names, tensors)
 
 
 def _find(config: Mapping[str, Any]) -> tuple[str, ArchitectureAdapter]:

@@ -147,10 +147,17 @@ def _plain_rope(rope: Any) -> Any:
 
 def text_names(names: WeightNames, tensors: Collection[str]) -> WeightNames:
     """`names` of the language model as a folder with such `tensors` stores them in a wrapper."""
-    ignored = (*names.ignored, _SIGHT)
+    return replace(inner_names(names, tensors), ignored=(*names.ignored, _SIGHT))
+
+
+def inner_names(names: WeightNames, tensors: Collection[str]) -> WeightNames:
+    """The same of a language model that was taken out of its wrapper.
+
+    transformers 5 then keeps the wrapper's prefix: conversion_mapping.py, `qwen3_5_text`.
+    """
     if any(name.startswith("language_model.") for name in tensors):
         outer = {**names.outer, "lm_head": "language_model.lm_head"}
-        return replace(names, prefix="language_model.model.", outer=outer, ignored=ignored)
+        return replace(names, prefix="language_model.model.", outer=outer)
     if any(name.startswith("model.language_model.") for name in tensors):
-        return replace(names, prefix="model.language_model.", ignored=ignored)
-    return replace(names, ignored=ignored)
+        return replace(names, prefix="model.language_model.")
+    return names

@@ -137,6 +137,25 @@ def test_the_text_part_says_what_the_whole_says(
     np.testing.assert_allclose(reference_logits(tmp_path / "native"), want, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("model", ["qwen3_5"], indirect=True, scope="module")
+def test_a_text_part_that_was_taken_out_keeps_its_prefix(folder: Path, tmp_path: Path) -> None:
+    """As it is saved after AutoModelForCausalLM has loaded it from the whole."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    text = AutoModelForCausalLM.from_pretrained(folder).eval()
+    text.save_pretrained(tmp_path / "text")
+    config = json.loads((tmp_path / "text" / "config.json").read_text(encoding="utf-8"))
+    assert config["architectures"] == ["Qwen3_5ForCausalLM"]
+    assert any("language_model" in n for n in load_file(tmp_path / "text" / "model.safetensors"))
+    for name, content in tokenizer_files().items():
+        (tmp_path / "text" / name).write_text(content, encoding="utf-8")
+    convert(tmp_path / "text", tmp_path / "native", grid="dense")
+    with torch.no_grad():
+        want = text(torch.from_numpy(TOKENS[None].astype(np.int64))).logits[0].numpy()
+    np.testing.assert_allclose(reference_logits(tmp_path / "native"), want, rtol=0, atol=1e-4)
+
+
 def test_the_notes_name_what_is_left_aside(folder: Path, model: Any) -> None:
     source = HuggingFaceSource(folder)
     assert any(type(model).__name__ in note and "text" in note for note in source.notes)
