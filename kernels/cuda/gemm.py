@@ -18,6 +18,7 @@ BLOCK_ROWS = 4 * TILE_ROWS
 COPY_HALFS = 8  # rows of activations are read in eights
 LEAST_SUM_COLUMNS = 16
 _DENSE_BITS = 16
+_WIDE_GROUP = 128
 
 # GemmArgs of gemm.cuh.
 GEMM_ARGS = np.dtype(
@@ -63,9 +64,16 @@ def padded_tokens(num_tokens: int) -> int:
     return -(-num_tokens // SMALL_TOKEN_BLOCK) * SMALL_TOKEN_BLOCK
 
 
-def token_block(num_tokens: int) -> int:
-    """Tokens of a block for a padded length."""
-    return TOKEN_BLOCK if num_tokens % TOKEN_BLOCK == 0 else SMALL_TOKEN_BLOCK
+def token_blocks(matrix: GemvVariant) -> tuple[int, ...]:
+    """Tokens of a block, ascending. Three-bit codes in narrow groups, which are decoded for each
+    group, need more registers than there are beside the sums of 64 tokens."""
+    has_many_groups = matrix.bits == 3 and matrix.group < _WIDE_GROUP
+    return (SMALL_TOKEN_BLOCK,) if has_many_groups else (SMALL_TOKEN_BLOCK, TOKEN_BLOCK)
+
+
+def token_block(matrix: GemvVariant, num_tokens: int) -> int:
+    """The largest that divides a padded length."""
+    return max(block for block in token_blocks(matrix) if num_tokens % block == 0)
 
 
 def padded_stride(num_columns: int) -> int:

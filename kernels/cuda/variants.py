@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from kernels.cuda.attention import AttentionVariant
 from kernels.cuda.delta_net import DeltaVariant
-from kernels.cuda.gemm import SMALL_TOKEN_BLOCK, TOKEN_BLOCK, GemmVariant
+from kernels.cuda.gemm import GemmVariant, token_blocks
 from kernels.cuda.gemv import MAX_TOKENS, GemvVariant, Scheme, ValueType
 from kernels.cuda.latent import LatentVariant
 from kernels.cuda.source import ModuleSource
@@ -69,5 +69,5 @@ def _iter_products(layout: GemvVariant) -> Iterator[ModuleSource]:
     for is_stack in (False, True):
         for tokens in (1, MAX_TOKENS):
             yield replace(layout, is_stack=is_stack, tokens=tokens).source
-    for tokens in (SMALL_TOKEN_BLOCK, TOKEN_BLOCK):
+    for tokens in token_blocks(layout):
         yield GemmVariant(layout, tokens).source

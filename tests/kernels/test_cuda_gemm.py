@@ -49,7 +49,7 @@ class Product:
 
     def __init__(self, matrix: Matrix, x: npt.NDArray[Any], **fields: Any) -> None:
         num_tokens = padded_tokens(len(x))
-        self.variant = GemmVariant(matrix.variant, token_block(num_tokens))
+        self.variant = GemmVariant(matrix.variant, token_block(matrix.variant, num_tokens))
         self.matrix, self.x, self.sum_stride = matrix, x, num_tokens
         self.arrays: Arrays = {n: np.ascontiguousarray(a) for n, a in matrix.arrays.items()}
         self.fields = {**matrix.sizes, "num_tokens": len(x), "multiplier": 1.0, **fields}
@@ -154,7 +154,7 @@ def test_a_planted_fault_shows(name: str, tmp_path: Path) -> None:
     (tmp_path / "gemm.cu").write_text(text.replace(*fault) if fault else text, "utf-8")
     variant, group = VARIANTS["w4-sym"]
     matrix, x = create_matrix(variant, (64, 576), group), activations(20, 576)
-    module = gemm_module(GemmVariant(variant, token_block(32)), tmp_path / "gemm.cu")
+    module = gemm_module(GemmVariant(variant, token_block(variant, 32)), tmp_path / "gemm.cu")
     wanted = x.astype(np.float64) @ matrix.weight.T
     errors = []
     for schedule in Schedule:
@@ -236,5 +236,10 @@ def test_gate_and_up_meet_in_the_epilogue() -> None:
 
 def test_a_form_knows_its_blocks() -> None:
     assert [padded_tokens(count) for count in (9, 32, 33, 100)] == [32, 32, 64, 128]
-    assert [token_block(count) for count in (32, 64, 96, 128)] == [32, 64, 32, 64]
+    for matrix, blocks in (
+        (GemvVariant(4), [32, 64, 32, 64]),
+        (GemvVariant(3), [32, 64, 32, 64]),
+        (GemvVariant(3, group=32), [32, 32, 32, 32]),
+    ):
+        assert [token_block(matrix, count) for count in (32, 64, 96, 128)] == blocks
     assert GemmVariant(GemvVariant(4)).grid(2048, 100) == (2, 32)

@@ -68,7 +68,7 @@ class MatrixProducts(Products):
 
     def multiply(self, matrix: DeviceMatrix, num_rows: int, **fields: Any) -> Iterator[Launch]:
         """One launch, and one before it unless the last product had the same input."""
-        variant = GemmVariant(matrix.variant, token_block(num_rows))
+        variant = GemmVariant(matrix.variant, token_block(matrix.variant, num_rows))
         argument = product_argument(matrix, num_rows, **fields)
         is_ready = _is_ready(argument)
         if not is_ready or variant.sum_columns:
