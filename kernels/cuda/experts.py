@@ -16,14 +16,6 @@ MAX_EXPERTS = 512
 _FLOAT_BYTES = 4
 
 
-class RouterNorm(IntEnum):
-    """As in router.cu."""
-
-    NONE = 0
-    RMS_NORM = 1
-    LAYER_NORM = 2
-
-
 class RouterWeight(IntEnum):
     """How the router's matrix is stored."""
 
@@ -41,7 +33,7 @@ ROUTER_ARGS = np.dtype(
         )),
         *((name, np.int32) for name in (
             "num_tokens", "hidden_size", "num_experts", "has_shared_gate", "top_k", "max_visits",
-            "norm", "weight_type", "scoring", "is_normed", "num_groups", "topk_groups",
+            "input", "weight_type", "scoring", "is_normed", "num_groups", "topk_groups",
             "group_scoring",
         )),
         *((name, np.float32) for name in ("eps", "scaling_factor")),

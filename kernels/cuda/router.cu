@@ -2,15 +2,14 @@
 // the pairs of token and place that take it, eight at most a visit, so that gemv.cu reads its matrices once for them.
 // Kernels of their own: in one, with the last block choosing, every shuffle was a call, since the compiler saw no whole
 // warps.
-#include "common.cuh"
+#include "norms.cuh"
 
 constexpr int kWarps = 8, kThreads = kWarps * kWarp;
 constexpr int kMaxTokens = 8, kMaxChosen = 32;  // of a visit; experts of a token, and groups: one a lane
 constexpr int kMaxExperts = 512;                // of list_chunk_visits: one a thread
 
-enum Norm { kNoNorm, kRmsNorm, kLayerNorm };
 enum WeightType { kFloat32, kFloat16, kBfloat16 };
-enum Scoring { kSoftmax, kSoftmaxTopk, kSigmoid };  // as RouterScoring of app/spec/moe_spec.py
+enum Scoring { kSoftmax, kSoftmaxTopk, kEachSigmoid };  // as RouterScoring of app/spec/moe_spec.py
 enum GroupScoring { kBest, kTwoBest };
 
 struct RouterArgs {
@@ -27,27 +26,19 @@ struct RouterArgs {
     float* pair_weights;      // [tokens][top_k]
     float* shared_weights;    // [tokens]: what the shared expert's output is multiplied with; or null
     int num_tokens, hidden_size, num_experts, has_shared_gate, top_k, max_visits;
-    int norm, weight_type, scoring, is_normed, num_groups, topk_groups, group_scoring;
+    int input;  // kFloats or one of the norms
+    int weight_type, scoring, is_normed, num_groups, topk_groups, group_scoring;
     float eps, scaling_factor;
 };
 
 // The token as the router sees it, in shared memory.
 __device__ void stage_token(const RouterArgs& args, const float* x, float* staged, float* scratch) {
-    float mean = 0.0f, inverse = 1.0f;
-    if (args.norm == kLayerNorm) {
-        for (int i = threadIdx.x; i < args.hidden_size; i += kThreads) mean += x[i];
-        mean = __fdividef(block_sum(mean, scratch), args.hidden_size);
-        __syncthreads();
-    }
-    if (args.norm != kNoNorm) {
-        float square = 0.0f;
-        for (int i = threadIdx.x; i < args.hidden_size; i += kThreads) square += (x[i] - mean) * (x[i] - mean);
-        inverse = rsqrtf(__fdividef(block_sum(square, scratch), args.hidden_size) + args.eps);
+    Deviation deviation = {0.0f, 1.0f};
+    if (args.input != kFloats) {
+        deviation = measure<kThreads>(x, args.hidden_size, args.input == kLayerNorm, args.eps, scratch);
     }
     for (int i = threadIdx.x; i < args.hidden_size; i += kThreads) {
-        float v = (x[i] - mean) * inverse;
-        if (args.norm != kNoNorm) v = v * args.norm_weight[i] + (args.norm_bias ? args.norm_bias[i] : 0.0f);
-        staged[i] = v;
+        staged[i] = args.input == kFloats ? x[i] : normed(x[i], deviation, args.norm_weight, args.norm_bias, i);
     }
     __syncthreads();
 }
@@ -81,7 +72,7 @@ __device__ void to_scores(const RouterArgs& args, const float* logits, float* sc
     for (int i = lane; i < args.num_experts; i += kWarp) {
         float v = logits[i];
         if (args.scoring == kSoftmax) v = __fdividef(expf(v - greatest), sum);
-        if (args.scoring == kSigmoid) v = __fdividef(1.0f, 1.0f + expf(-v));
+        if (args.scoring == kEachSigmoid) v = __fdividef(1.0f, 1.0f + expf(-v));
         scores[i] = v;
     }
     __syncwarp();

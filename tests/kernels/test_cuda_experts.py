@@ -19,13 +19,12 @@ from kernels.cuda.experts import (
     ROUTER_ROWS,
     ROUTER_THREADS,
     SUM_THREADS,
-    RouterNorm,
     RouterWeight,
     choice_shared_bytes,
     max_visits,
     score_shared_bytes,
 )
-from kernels.cuda.gemv import Activation, Epilogue, GemvVariant, Scheme, ValueType
+from kernels.cuda.gemv import Activation, Epilogue, GemvVariant, Input, Scheme, ValueType
 from kernels.cuda.pack import TILE_ROWS
 from tests.kernels.cuda_host import Schedule, build_host_module
 from tests.kernels.cuda_matrices import (
@@ -106,7 +105,7 @@ def route(
         "has_shared_gate": int(experts.has_shared_gate),
         "top_k": top_k,
         "max_visits": visits,
-        "norm": RouterNorm.RMS_NORM,
+        "input": Input.RMS_NORM,
         "weight_type": options.pop("weight_type", RouterWeight.FLOAT32),
         "scoring": SCORINGS[experts.scoring],
         "is_normed": int(experts.norm_topk_prob),

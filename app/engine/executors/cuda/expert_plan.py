@@ -20,18 +20,12 @@ from kernels.cuda.experts import (
     ROUTER_ROWS,
     ROUTER_THREADS,
     SUM_THREADS,
-    RouterNorm,
     choice_shared_bytes,
     max_visits,
     score_shared_bytes,
 )
-from kernels.cuda.gemv import MAX_TOKENS, Activation, Epilogue, Input
+from kernels.cuda.gemv import MAX_TOKENS, Activation, Epilogue
 
-_NORMS = {
-    Input.FLOATS: RouterNorm.NONE,
-    Input.RMS_NORM: RouterNorm.RMS_NORM,
-    Input.LAYER_NORM: RouterNorm.LAYER_NORM,
-}
 _SCORINGS = {RouterScoring.SOFTMAX: 0, RouterScoring.SOFTMAX_TOPK: 1, RouterScoring.SIGMOID: 2}
 _GROUP_SCORINGS = {GroupScoring.MAX: 0, GroupScoring.TOP2_SUM: 1}
 _HALF_BYTES, _FLOAT_BYTES, _INT_BYTES = 2, 4, 4
@@ -121,7 +115,7 @@ class ExpertPlanner:
             has_shared_gate=moe.shared_expert_gate,
             top_k=moe.num_experts_per_tok,
             max_visits=self._num_visits(num_rows),
-            norm=_NORMS[source["input"]],
+            input=source["input"],
             weight_type=router.weight_type,
             scoring=_SCORINGS[moe.scoring],
             is_normed=moe.norm_topk_prob,
