@@ -22,8 +22,10 @@ _TYPES = {
 }
 _SPECIAL = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid": "gridDim"}
 _KERNEL = re.compile(r"\.visible \.entry (\w+)\(\s*\.param[^)]*?(\w+)\[\d+\]\s*\)([^{]*)\{")
+_SHARED = re.compile(r"\.shared \.align (\d+) \.[bu](\d+) ([\w$]+)(?:\[(\d+)\])?;")
 _STATEMENT = re.compile(r"\s*(\$?\w+:|[{}]|[^;{}]*?(?:\{[^}]*\}[^;{}]*)*;)")
 _SHUFFLES = {"bfly": "kXor", "idx": "kIndex", "up": "kUp", "down": "kDown"}
+_ATOMS = {"add": "atomicAdd", "max": "atomicMax"}
 _HALVES = {"b32": ("uint16_t", 16), "b64": ("uint32_t", 32)}
 
 
@@ -71,10 +73,9 @@ class _Kernel:
 
     def _place_shared(self, body: str) -> int:
         end = 0
-        found = re.findall(r"\.shared \.align (\d+) \.b8 (\w+)\[(\d+)\];", body)
-        for alignment, name, size in found:
+        for alignment, bits, name, count in _SHARED.findall(body):
             self.shared[name] = -(-end // int(alignment)) * int(alignment)
-            end = self.shared[name] + int(size)
+            end = self.shared[name] + int(bits) // 8 * int(count or 1)
         static_bytes = -(-end // 16) * 16
         self.shared |= dict.fromkeys(self.dynamic, static_bytes)
         return static_bytes
@@ -129,14 +130,18 @@ class _Kernel:
             case "shfl":
                 return self._shuffle(words[1], where, operands)
             case "atom":
-                address = self._address(operands[1], words[0])
-                kind = _TYPES[words[-1]]
-                added = (
-                    f"atomicAdd(reinterpret_cast<{kind}*>({address}), {self._value(operands[2])})"
-                )
-                return f"{self._value(operands[0])} = {added};"
+                return self._atom(words, operands)
+            case "vote":
+                ballot = f"cuda_host::ballot({where}, {self._value(operands[2])}, "
+                ballot += f"{self._value(operands[1])})"
+                is_any = "any" in words
+                return f"{self._value(operands[0])} = {ballot}{' != 0' if is_any else ''};"
             case "mma":
                 return self._multiply(where, operands)
+            case "ldmatrix":
+                return self._load_matrices(where, "trans" in words, operands)
+            case "cp":
+                return self._copy(words[1], operands)
         return ""
 
     def _load(self, words: list[str], operands: list[str]) -> str:
@@ -187,6 +192,11 @@ class _Kernel:
         )
         return f"{target} = static_cast<uint32_t>(cuda_host::shuffle({arguments}));"
 
+    def _atom(self, words: list[str], operands: list[str]) -> str:
+        address, kind = self._address(operands[1], words[0]), _TYPES[words[-1]]
+        call = f"{_ATOMS[words[1]]}(reinterpret_cast<{kind}*>({address}), "
+        return f"{self._value(operands[0])} = {call}{self._value(operands[2])});"
+
     def _multiply(self, where: str, operands: list[str]) -> str:
         d, a, b, c = ([self._value(part) for part in _list(operand)] for operand in operands)
         stored = " ".join(f"{target} = c[{index}];" for index, target in enumerate(d))
@@ -194,6 +204,24 @@ class _Kernel:
             f"{{ float c[4] = {{{', '.join(c)}}}; const unsigned a[4] = {{{', '.join(a)}}}, "
             f"b[2] = {{{', '.join(b)}}}; cuda_host::mma_m16n8k16({where}, c, a, b); {stored} }}"
         )
+
+    def _load_matrices(self, where: str, is_transposed: bool, operands: list[str]) -> str:
+        targets = enumerate(_list(operands[0]))
+        stored = " ".join(f"{self._value(target)} = d[{index}];" for index, target in targets)
+        row = f"reinterpret_cast<const void*>({self._address(operands[1], 'shared')})"
+        call = f"cuda_host::load_matrices({where}, d, {row}, {str(is_transposed).lower()});"
+        return f"{{ unsigned d[4]; {call} {stored} }}"
+
+    def _copy(self, kind: str, operands: list[str]) -> str:
+        """cp.async; its last operand says how many bytes are read, the rest becomes 0."""
+        if kind == "commit_group":
+            return "cuda_host::commit_copies();"
+        if kind == "wait_group":
+            return f"cuda_host::wait_for_copies({operands[0]});"
+        shared = f"reinterpret_cast<void*>({self._address(operands[0], 'shared')})"
+        source = f"reinterpret_cast<const void*>({self._address(operands[1], 'global')})"
+        size = self._value(operands[3] if len(operands) > 3 else operands[2])
+        return f"cuda_host::copy_async({shared}, {source}, {size}, 16 - {size});"
 
     def _address(self, operand: str, space: str) -> str:
         base, _, offset = operand.strip("[]").replace(" ", "").partition("+")
@@ -211,6 +239,8 @@ class _Kernel:
             return f"{self.shared[operand]}u"
         if re.fullmatch(r"0[fF][0-9A-Fa-f]{8}", operand):
             return f"ptx::f32_bits(0x{operand[2:]}u)"
+        if re.fullmatch(r"0[dD][0-9A-Fa-f]{16}", operand):
+            return f"ptx::f64_bits(0x{operand[2:]}ull)"
         if re.fullmatch(r"-?\d+|0x[0-9A-Fa-f]+", operand):
             return f"{operand}ll"
         return _identifier(operand)

@@ -91,6 +91,10 @@ inline u64 shl_b64(u64 a, u32 count) { return count < 64 ? a << count : 0; }
 inline u32 shr_u32(u32 a, u32 count) { return count < 32 ? a >> count : 0; }
 inline u64 shr_u64(u64 a, u32 count) { return count < 64 ? a >> count : 0; }
 inline u32 shr_s32(u32 a, u32 count) { return static_cast<u32>(static_cast<s32>(a) >> (count < 32 ? count : 31)); }
+inline u32 bfi_b32(u32 a, u32 b, u32 first, u32 count) {
+    const u32 mask = (count < 32 ? (1u << count) - 1 : ~0u) << first;
+    return (a << first & mask) | (b & ~mask);
+}
 
 inline u32 lop3_b32(u32 a, u32 b, u32 c, u32 table) {
     u32 result = 0;
@@ -119,6 +123,13 @@ inline u32 mul_f16x2(u32 a, u32 b) { return as_word(__hmul2(as_pair(a), as_pair(
 inline u32 fma_rn_f16x2(u32 a, u32 b, u32 c) { return as_word(__hfma2(as_pair(a), as_pair(b), as_pair(c))); }
 inline float cvt_f32_f16(u16 a) { return __half2float({a}); }
 inline u16 cvt_rn_f16_f32(float a) { return __float2half_rn(a).x; }
+inline u32 cvt_rn_f16x2_f32(float high, float low) { return as_word(__floats2half2_rn(low, high)); }
+inline float cvt_rn_f32_u16(u16 a) { return static_cast<float>(a); }
+inline float cvt_rn_f32_s16(u16 a) { return static_cast<float>(static_cast<int16_t>(a)); }
+inline u32 cvt_s32_s16(u16 a) { return static_cast<u32>(static_cast<s32>(static_cast<int16_t>(a))); }
+inline u32 cvt_u32_u8(u16 a) { return a & 255u; }
+inline u32 cvt_s32_s8(u16 a) { return static_cast<u32>(static_cast<s32>(static_cast<int8_t>(a))); }
+inline float cvt_rn_f32_u32(u32 a) { return static_cast<float>(a); }
 inline float cvt_rn_f32_s32(u32 a) { return static_cast<float>(static_cast<s32>(a)); }
 inline u64 cvt_s64_s32(u32 a) { return static_cast<u64>(static_cast<s64>(static_cast<s32>(a))); }
 inline u32 cvt_u32_u64(u64 a) { return static_cast<u32>(a); }
@@ -164,3 +175,5 @@ inline T select(T a, T b, bool is_first) {
 }
 
 }  // namespace ptx
+
+#include "ptx_wide.h"  // with the macros above
