@@ -22,9 +22,10 @@ from kernels.cuda.build import (
     read_headers,
 )
 from kernels.cuda.delta_net import DeltaVariant
-from kernels.cuda.gemm import GemmVariant
+from kernels.cuda.gemm import GemmVariant, token_blocks
 from kernels.cuda.gemv import GemvVariant, Scheme, ValueType
 from kernels.cuda.latent import LatentVariant
+from kernels.cuda.variants import LAYOUTS
 
 pytestmark = pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC has no wheel here")
 
@@ -87,6 +88,16 @@ def test_a_kernel_keeps_its_budget(name: str, architecture: str) -> None:
     assert not any(spilled), log
     assert max(numbers(r"Used (\d+) registers", log)) <= BUDGETS[name]["registers"]
     assert max([0, *numbers(r"(\d+) bytes smem", log)]) <= MAX_SHARED_BYTES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["sm_86", "sm_120"])
+def test_products_of_chunks_spill_in_no_common_form(architecture: str) -> None:
+    for layout in LAYOUTS:
+        for tokens in token_blocks(layout):
+            source = GemmVariant(layout, tokens).source
+            log = compile_module(source, architecture, ("--ptxas-options=-v",)).log
+            assert numbers(r"(\d+) bytes spill", log) == [0, 0], source
 
 
 def test_ptx_is_there_for_cards_to_come() -> None:
