@@ -92,7 +92,10 @@ def _measure_grid(name: str, source: Path, folder: Path, grid: str, quality: Sou
 
 def render(rows: list[Row]) -> str:
     """README's table, below what its figures are of."""
-    note = f"Perplexity and KL on the first {NUM_TOKENS} tokens of the bundled text, in float32."
+    note = (
+        "One run each. Perplexity and KL on the first "
+        f"{NUM_TOKENS} tokens of the bundled text, in float32."
+    )
     head = (
         "| source | grid | exact | relative error | perplexity | of the source | KL | size | time "
         "| memory |"
