@@ -156,7 +156,8 @@ def _describe_run() -> str:
     machine = describe_machine()
     return (
         f"Commit {_commit()}, {date.today().isoformat()}, {machine.cpu_name}, "
-        f"{machine.num_threads} threads, medians unless said; `python3 dev.py bench` measures again."
+        f"{machine.num_threads} threads, medians unless said; "
+        "`python3 dev.py bench` measures again."
     )
 
 
