@@ -202,3 +202,40 @@ def test_an_int8_cache_costs_little(name: str, tmp_path: Path) -> None:
     errors = np.linalg.norm(found["int8"][0] - found["fp16"][0], axis=1)
     assert np.median(errors / np.linalg.norm(found["fp16"][0], axis=1)) <= 3e-2
     assert found["int8"][1] < 0.8 * found["fp16"][1]
+
+
+class LogitsExecutor(CudaExecutor):
+    """Tokens are drawn by Python, from downloaded logits."""
+
+    sample = Executor.sample
+
+
+def test_states_of_a_batch_go_on_by_themselves(tmp_path: Path) -> None:
+    """Three sequences with linear layers, padded to four rows on the device."""
+    case = with_wider_heads(next(case for case in CASES if case.name == "qwen3.5"))
+    model_dir = Conversion(case, "dense").write(tmp_path)
+    found = []
+    for kind in (CudaExecutor, LogitsExecutor):
+        options = {"launcher": HostLauncher(), "num_slots": 3}
+        with closing(create_executor(kind, model_dir, **options)) as executor:
+            found.append(decode_batch(executor))
+    assert found[0] == found[1]
+
+
+def decode_batch(executor: Executor) -> list[list[int]]:
+    """Greedy tokens of a prompt of each slot, five steps."""
+    vocab_size, lengths = executor.spec.vocab_size, [9, 14, 3]
+    samplers = [Sampler(SamplingParams(temperature=0.0), [], vocab_size) for _ in lengths]
+    prompts = [
+        SequenceChunk(slot, 0, TOKENS[slot : slot + length]) for slot, length in enumerate(lengths)
+    ]
+    drawn = [executor.sample(prompts, samplers)]
+    for _ in range(5):
+        tokens = enumerate(zip(lengths, drawn[-1], strict=True))
+        chunks = [
+            SequenceChunk(slot, length, np.array([token], np.int32))
+            for slot, (length, token) in tokens
+        ]
+        drawn.append(executor.sample(chunks, samplers))
+        lengths = [length + 1 for length in lengths]
+    return [[token for token in step if token is not None] for step in drawn]
