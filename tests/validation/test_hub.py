@@ -108,7 +108,8 @@ def test_config_json_is_enough(hub: Hub, tmp_path: Path) -> None:
     assert rows["weights"]["detail"] == "only config.json was given."
     assert "fail" not in {check["status"] for check in rows.values()}
     assert document["report"]["name"] == "tiny-qwen"
-    assert {path.rpartition("/")[2] for path in hub.asked} == {"config.json"}
+    asked = {path for path in hub.asked if path.startswith(f"/{REPOSITORY}/")}
+    assert asked == {f"/{REPOSITORY}/resolve/main/config.json"}
 
 
 def test_a_repository_that_is_not_there(hub: Hub, tmp_path: Path) -> None:
