@@ -164,6 +164,8 @@ class ChatController(QObject):
 
     def _load(self, command: LoadModel) -> None:
         self._last_load = command
+        if self._state is ChatState.FAILED:
+            self._link.end()  # after a fault of a card its process cannot use it any more
         self._set_state(ChatState.LOADING)
         self._link.send(command)
 
@@ -365,6 +367,8 @@ class ChatController(QObject):
             self.model_loaded.emit(event.model)
         if event.state is EngineState.FAILED and event.error is not None:
             self.failed.emit(event.error)
+        if event.state is EngineState.UNLOADED:
+            self._link.end()  # what a card keeps for a process is given back with the process
 
     def _receive_death(self, event: WorkerDied) -> None:
         had_text = self._reply is not None and bool(self._reply.text)

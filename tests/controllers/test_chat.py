@@ -68,6 +68,21 @@ def test_load_tells_states_model_and_memory(qtbot: QtBot, chat: ChatController) 
     assert chat.model is None
 
 
+def test_after_unloading_and_after_a_failure_the_next_model_gets_a_fresh_process(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    pids = [ready.worker_pid]
+    ready.unload_model()
+    qtbot.waitUntil(lambda: ready.worker_pid is None, timeout=TIMEOUT_MS)
+    assert ready.state is ChatState.UNLOADED
+    for name, signal in (("missing", ready.failed), ("Fake-1B", ready.model_loaded)):
+        with qtbot.waitSignal(signal, timeout=TIMEOUT_MS):
+            ready.load_model(Path(name))
+        pids.append(ready.worker_pid)
+    assert None not in pids
+    assert len(set(pids)) == 3
+
+
 def test_failed_load_is_one_sentence(qtbot: QtBot, chat: ChatController) -> None:
     with qtbot.waitSignal(chat.failed, timeout=TIMEOUT_MS) as blocker:
         chat.load_model(Path("missing"))
