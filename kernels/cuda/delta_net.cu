@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) apply_delta_rule(const
         const float* mixed = args.mixed + static_cast<size_t>(row) * channels;
         const float* x = args.x + static_cast<size_t>(row) * args.x_stride + channels;
         const float* gates = x + value_size(args) + head;
-        __syncthreads();  // until all have used the token before
+        // All have used the token before: the barrier of its norm lies between.
         const float2 units = stage_pair(args, mixed, key_head, pair);
         float beta = __fdividef(1.0f, 1.0f + expf(-gates[0]));
         float decay = expf(-args.decay_rates[head] * softplus(gates[args.num_value_heads] + args.dt_bias[head]));
