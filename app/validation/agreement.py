@@ -51,9 +51,7 @@ def compare(run: str, got: Logits, want: Logits) -> Agreement:
 
 
 @contextmanager
-def opened_executor(
-    kind: str, directory: Path, max_model_len: int, num_threads: int | None = None
-) -> Iterator[Executor]:
+def opened_executor(kind: str, directory: Path, max_model_len: int) -> Iterator[Executor]:
     """The executor `reference` or `cpu` of a native folder, all in float32 but its weights."""
     with Checkpoint.open(directory) as checkpoint:
         spec = create_spec(checkpoint.config)

@@ -19,6 +19,7 @@ from app.core.validation_events import (
     DifferencesFound,
     DifferenceState,
 )
+from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec, weight_names
 from app.spec.text_part import text_config, wrapper_of
 from app.validation.accounting import account_reference
@@ -57,8 +58,7 @@ def check_model(context: Context) -> Outcome:
 
 def check_data(context: Context) -> Outcome:
     """Position ids, mask, padding, and inputs that are no text."""
-    if context.spec is None:
-        raise NotRunError("the configuration was refused")
+    _require_spec(context)
     config = context.subject.raw_config
     axes = any("mrope_section" in rope for rope in _ropes(config))
     wrapper = wrapper_of(config)
@@ -88,7 +88,7 @@ def check_data(context: Context) -> Outcome:
 
 def check_generation(context: Context) -> Outcome:
     """Prefill, decode, cache, stop tokens."""
-    context.needed_spec  # noqa: B018 - refused configurations stop here
+    _require_spec(context)
     run = [
         _entry(name, ours, "to be run by the half-real rows", DifferenceState.UNCONFIRMED)
         for name, ours in (
@@ -113,6 +113,11 @@ def settle(differences: Sequence[Difference], checks: Sequence[Check]) -> list[D
         replace(entry, state=state, reference=word) if entry.name in _RUN_ENTRIES else entry
         for entry in differences
     ]
+
+
+def _require_spec(context: Context) -> ModelSpec:
+    """Raises NotRunError for what was refused."""
+    return context.needed_spec
 
 
 def _conclude(context: Context, kind: DifferenceList, entries: Sequence[Difference]) -> Outcome:

@@ -22,7 +22,7 @@ from app.engine.executors.base import Executor, SequenceChunk
 from app.engine.memory_plan import available_memory_bytes
 from app.engine.text_evaluation import read_text
 from app.spec.weights import num_parameters
-from app.validation.agreement import Agreement, compare, opened_executor, run_chunks
+from app.validation.agreement import EXECUTORS, Agreement, compare, opened_executor, run_chunks
 from app.validation.check import NotRunError, Outcome
 from app.validation.context import Context, RealReference
 from app.validation.random_network import Tokens, reference_logits
@@ -39,7 +39,6 @@ _SANE_SHARE = 0.5
 _TIE = 2e-3
 _FLOAT_BYTES = 4
 _SPARE = 1.25
-_EXECUTORS = ("cpu", "reference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def check_logits(context: Context) -> Outcome:
     context.real_reference = wanted
     count = len(prepared.tokens)
     found: list[Agreement] = []
-    for kind in _EXECUTORS:
+    for kind in EXECUTORS:
         context.cancel.check()
         context.emit(CheckProgressed("real_logits", f"{kind} executor"))
         with opened_executor(kind, prepared.checkpoint, count) as executor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.core.errors import InvalidSourceError
 from app.engine.tokenizer import Tokenizer
 from app.validation.check import NotRunError, Outcome
 from app.validation.context import Context
@@ -45,8 +46,6 @@ def _require(context: Context) -> None:
     try:
         text_folder(context)
     except NotRunError as reason:
-        from app.core.errors import InvalidSourceError
-
         raise InvalidSourceError(f"{context.subject.name}: {reason}.") from reason
 
 

@@ -171,6 +171,7 @@ def test_keys_that_nobody_permuted(damaged: Path, tmp_path: Path) -> None:
     assert float(found.metrics["perplexity"]) > 100
 
 
+@pytest.mark.slow
 def test_gate_and_up_swapped(damaged: Path, tmp_path: Path) -> None:
     """In the native checkpoint that such a file becomes."""
     with _opened_rows(damaged) as rows:
