@@ -96,6 +96,7 @@ __device__ void limit_to_groups(const RouterArgs& args, float* choice) {
         rank += theirs > mine || (theirs == mine && other < lane);
     }
     const u32 allowed = __ballot_sync(kAllLanes, rank < args.topk_groups);
+    __syncwarp();  // until all have seen their groups; a ballot orders no memory
     for (int i = lane; i < args.num_experts; i += kWarp) {
         if (!(allowed >> i / size & 1)) choice[i] = nothing;
     }
