@@ -34,7 +34,7 @@ def measure(
         )
     _run(executor, 0, np.ones(1, np.int32))
     load_s = time.perf_counter() - started
-    rss_bytes = _memory_bytes("VmRSS")
+    rss_bytes = memory_bytes("VmRSS")
     rng = np.random.default_rng(0)
     prompt = rng.integers(0, spec.vocab_size, num_prompt + num_further, dtype=np.int32)
     _time_decode(executor, 0, _WARM_UP_TOKENS)
@@ -54,7 +54,7 @@ def measure(
         "decode_long_tok_s": decode_long_tok_s,
         "weights_bytes": float(memory.weights_bytes),
         "kv_bytes": float(memory.kv_bytes),
-        "peak_rss_bytes": _memory_bytes("VmHWM"),
+        "peak_rss_bytes": memory_bytes("VmHWM"),
     }
 
 
@@ -70,7 +70,7 @@ def _time_decode(executor: CpuExecutor, start: int, num_generated: int) -> float
     return time.perf_counter() - started
 
 
-def _memory_bytes(field: str) -> float:
+def memory_bytes(field: str) -> float:
     """VmRSS or VmHWM of this process; `ru_maxrss` would be the parent's where that was larger."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(float(line.split()[1]) * 1024 for line in lines if line.startswith(field))

@@ -222,11 +222,12 @@ void attend_tile(const AttentionTask& t, int page_index, int first, float* parti
     mix_values<T, QUERIES, blocks_for(QUERIES)>(t, page, span, 0, scores, partial_at(t, partials, first));
 }
 
-// The widest tile that `count` queries fill.
+// The widest tile that `count` queries fill, of those that have been compiled: all of them take twice as long to build.
 template <KVType T, int QUERIES>
 int attend_some(const AttentionTask& t, int page, int first, int count, float* partials) {
     if constexpr (QUERIES > 1) {
-        if (count < QUERIES) return attend_some<T, QUERIES - 1>(t, page, first, count, partials);
+        constexpr int kNarrower = QUERIES > 8 ? 8 : QUERIES > 4 ? 4 : QUERIES - 1;
+        if (count < QUERIES) return attend_some<T, kNarrower>(t, page, first, count, partials);
     }
     attend_tile<T, QUERIES>(t, page, first, partials);
     return QUERIES;

@@ -99,7 +99,7 @@ void gemm_int8_tile(const Product& p, int32_t tile) {
         const Block place = block_at(*p.w, begin);
         unpack_block<C>(*p.w, tile_at(*p.w, tile), place, block);
         const auto add_rows = [&](auto rows, int r) {
-            gemm_int8_block<C, UNIT, rows.value>(block, p.w->group_columns, begin, place.columns, in, r, sums + r * 16);
+            gemm_int8_block<C, UNIT, decltype(rows)::value>(block, p.w->group_columns, begin, place.columns, in, r, sums + r * 16);
         };
         int r = 0;
         for (; r + kInt8Rows <= in.rows; r += kInt8Rows) add_rows(Rows<kInt8Rows>(), r);

@@ -196,8 +196,8 @@ class CodeDot {
 
 #undef DI_EACH_LANE
 
-constexpr int kGemmRows = 4;
-constexpr int kInt8Rows = 4;
+constexpr int kGemmRows = 2;
+constexpr int kInt8Rows = 2;
 constexpr int kVectors = 4;  // that attention may keep in registers, of sums and what they are made of
 
 }  // namespace
