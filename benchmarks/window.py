@@ -60,6 +60,14 @@ class WindowDriver:
         conversion.enqueue([require_starter()], options, overwrite=True)
         self.wait_until(lambda: bool(reports), "the conversion")
 
+    def validate_starter(self) -> None:
+        """Validates the starter model; leaves its rows on the page."""
+        reports: list[object] = []
+        self.controllers.validation.finished.connect(reports.append)
+        self.window.validate([require_starter()])
+        self.wait_until(lambda: bool(reports), "the validation")
+        self.window.validate_page.field.show_source(require_starter().name)
+
     def load_first_model(self) -> None:
         """Loads the first checkpoint of the library into the chat."""
         loaded: list[object] = []

@@ -9,7 +9,7 @@ from app.core.validation_events import Check, CheckStatus, Metric, PlannedCheck
 from app.ui.icons import IconLabel
 from app.ui.theme import mono_font, set_role, ui_font
 
-_ICON_SIZE = 20
+_ICON_SIZE, _GAP = 20, 12
 _TONES = {CheckStatus.PASS: "success", CheckStatus.FAIL: "danger", CheckStatus.NOT_RUN: "muted"}
 
 
@@ -18,7 +18,7 @@ class CheckRow(QWidget):
 
     def __init__(self, planned: PlannedCheck, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._icons = QVBoxLayout()
+        self._head = QHBoxLayout()
         self._icon: IconLabel | None = None
         self.title = QLabel(planned.title)
         self.title.setFont(ui_font(1.0, bold=True))
@@ -72,7 +72,7 @@ class CheckRow(QWidget):
         if self._icon is not None:
             self._icon.deleteLater()
         self._icon = IconLabel(icon_name, size=_ICON_SIZE, tone=tone)
-        self._icons.insertWidget(0, self._icon)
+        self._head.insertWidget(0, self._icon)
         self.state.setText(word)
         set_role(self.state, "tone", tone)
         self.setAccessibleName(f"{self.title.text()}: {word}")
@@ -80,23 +80,22 @@ class CheckRow(QWidget):
         self.figures_button.setAccessibleName(figures)
 
     def _build(self) -> None:
-        self._icons.addStretch()
-        head = QHBoxLayout()
         set_role(self.figures_button, "kind", "link")
-        head.addWidget(self.title)
-        head.addWidget(self.figures_button)
-        head.addStretch()
-        head.addWidget(self.state)
+        self._head.setSpacing(_GAP)
+        self._head.addWidget(self.title)
+        self._head.addWidget(self.figures_button)
+        self._head.addStretch()
+        self._head.addWidget(self.state)
         texts = QVBoxLayout()
+        texts.setContentsMargins(_ICON_SIZE + _GAP, 0, 0, 0)
         texts.setSpacing(2)
-        texts.addLayout(head)
         texts.addWidget(self.detail)
         texts.addWidget(self.figures)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 5, 0, 5)
-        row.setSpacing(12)
-        row.addLayout(self._icons)
-        row.addLayout(texts, 1)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(0, 5, 0, 5)
+        rows.setSpacing(2)
+        rows.addLayout(self._head)
+        rows.addLayout(texts)
 
 
 def _format(metric: tuple[str, Metric]) -> str:
