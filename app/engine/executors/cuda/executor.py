@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,7 +55,6 @@ from kernels.cuda.sampling import MAX_ROWS
 Shape = StepShape | DecodeShape | DrawShape | ChunkShape | LogitsShape
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
-_NOT_YET: tuple[str, ...] = ()
 
 WeightsSource = Callable[[Launcher, Checkpoint, ModelSpec], DeviceWeights]
 
@@ -291,10 +290,6 @@ def _rows_of(chunk: SequenceChunk) -> list[_Row]:
 
 def check_runnable(spec: ModelSpec) -> None:
     """Raises UnsupportedError naming the field that the kernels cannot honour."""
-    defaults = {field.name: field.default for field in fields(spec)}
-    for name in _NOT_YET:
-        if defaults[name] is not MISSING and getattr(spec, name) != defaults[name]:
-            raise UnsupportedError(f"The cuda executor does not implement {name} yet.")
     if spec.moe is not None:
         _check_experts(spec.moe)
     if spec.delta_net is not None:
