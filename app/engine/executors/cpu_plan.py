@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import MISSING, fields
 
 import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import UnsupportedError
+from app.engine.executors.honoured import check_fields
 from app.engine.sampling import Sampler
 from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.mla_spec import MlaSpec
@@ -25,41 +25,10 @@ _SCORINGS = {RouterScoring.SOFTMAX: 0, RouterScoring.SOFTMAX_TOPK: 1, RouterScor
 _GROUP_SCORINGS = {GroupScoring.MAX: 0, GroupScoring.TOP2_SUM: 1}
 MAX_HEAD_DIM = 512
 
-# Fields with a default whose other values the kernels compute, too.
-_HONOURED = {
-    "qk_norm",
-    "norm_type",
-    "norm_bias",
-    "norm_offset",
-    "norm_placement",
-    "sliding_rope",
-    "rope_layers",
-    "query_scaling",
-    "attn_logit_softcapping",
-    "attention_sinks",
-    "attention_output_gate",
-    "mlp_type",
-    "moe",
-    "mla",
-    "delta_net",
-    "embedding_multiplier",
-    "residual_multiplier",
-    "logits_multiplier",
-    "final_logit_softcapping",
-}
-
 
 def check_runnable(spec: ModelSpec) -> None:
     """Raises UnsupportedError naming the field that the kernels cannot honour."""
-    if spec.hidden_act not in _ACTIVATIONS:
-        raise UnsupportedError(
-            f"The cpu executor does not implement hidden_act {spec.hidden_act!r}."
-        )
-    for field in fields(spec):
-        value = getattr(spec, field.name)
-        is_default = field.default is MISSING or value == field.default
-        if not is_default and field.name not in _HONOURED:
-            raise UnsupportedError(f"The cpu executor does not implement {field.name}={value!r}.")
+    check_fields(spec, "cpu", _ACTIVATIONS)
     widest = max(spec.head_dim, spec.value_head_dim)
     if widest > MAX_HEAD_DIM:
         raise UnsupportedError(

@@ -20,6 +20,7 @@ from app.engine.executors.cuda.decoding import DecodePlanner, Decoder, DecodeSha
 from app.engine.executors.cuda.launcher import Launch, Launcher
 from app.engine.executors.cuda.measure import measure_buffers
 from app.engine.executors.cuda.plan import (
+    ACTIVATIONS,
     StepPlanner,
     StepShape,
     create_chunk_planner,
@@ -40,6 +41,7 @@ from app.engine.executors.cuda.timing import (
     time_kernels,
 )
 from app.engine.executors.cuda.weights import DeviceWeights, WeightsLoader
+from app.engine.executors.honoured import check_fields
 from app.engine.sampling import Sampler
 from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.mla_spec import MlaSpec
@@ -290,6 +292,7 @@ def _rows_of(chunk: SequenceChunk) -> list[_Row]:
 
 def check_runnable(spec: ModelSpec) -> None:
     """Raises UnsupportedError naming the field that the kernels cannot honour."""
+    check_fields(spec, "cuda", ACTIVATIONS)
     if spec.moe is not None:
         _check_experts(spec.moe)
     if spec.delta_net is not None:

@@ -27,7 +27,7 @@ from kernels.cuda.build import ModuleSource
 from kernels.cuda.gemv import GEMV_ARGS, Activation, Epilogue, Input
 from kernels.cuda.rows import NORM_ARGS, NORM_THREADS, ROWS_ARGS, ROWS_THREADS
 
-_ACTIVATIONS = {
+ACTIVATIONS = {
     "silu": Activation.SILU,
     "gelu": Activation.GELU,
     "gelu_pytorch_tanh": Activation.GELU_TANH,
@@ -169,7 +169,7 @@ class StepPlanner:
         if post is not None:
             target = ExpertTarget(buffers.branch, False, 1.0, shared)
         assert self._experts is not None
-        activation = _ACTIVATIONS[self._spec.hidden_act]
+        activation = ACTIVATIONS[self._spec.hidden_act]
         yield from self._experts.run(experts, num_rows, source, activation, target)
         if post is not None:
             yield self._add_normed(post, num_rows)
@@ -178,7 +178,7 @@ class StepPlanner:
         """Into `inner`: what the down projection reads."""
         buffers, spec = self._buffers, self._spec
         common = source | {"out": buffers.inner, "out_stride": mlp.down_proj.shape[1]}
-        common["activation"] = _ACTIVATIONS[spec.hidden_act]
+        common["activation"] = ACTIVATIONS[spec.hidden_act]
         if len(mlp.inputs) == 1:
             is_plain = spec.mlp_type is MlpType.PLAIN
             epilogue = Epilogue.ACTIVATE if is_plain else Epilogue.GATE
