@@ -43,6 +43,15 @@ class GgufTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class GgufCounts:
+    """What the header says first: how much of it follows."""
+
+    version: int
+    num_tensors: int
+    num_keys: int
+
+
+@dataclass(frozen=True, slots=True)
 class GgufHeader:
     """Everything before the tensor data; arrays of strings are lists, of numbers NumPy arrays."""
 
@@ -71,17 +80,32 @@ def read_gguf_header(stream: BinaryIO, *, file: str, total_bytes: int) -> GgufHe
     stays bounded by the bytes that are really there: every count is checked against them first.
     """
     cursor = GgufStream(stream, file=file, total_bytes=total_bytes)
+    counts, metadata = read_counts(cursor), dict[str, Any]()
+    tensors = read_after_counts(cursor, counts, metadata)
+    return GgufHeader(file, counts.version, metadata, tensors, total_bytes)
+
+
+def read_counts(cursor: GgufStream) -> GgufCounts:
+    """The fixed part at the start; raises as `read_gguf_header`."""
     _check_magic(cursor)
-    version = _read_version(cursor)
-    num_tensors = cursor.read_count("the number of tensors", limit=MAX_TENSORS)
-    num_keys = cursor.read_count("the number of metadata keys", limit=MAX_KEYS)
-    metadata = _read_metadata(cursor, num_keys)
+    return GgufCounts(
+        _read_version(cursor),
+        cursor.read_count("the number of tensors", limit=MAX_TENSORS),
+        cursor.read_count("the number of metadata keys", limit=MAX_KEYS),
+    )
+
+
+def read_after_counts(
+    cursor: GgufStream, counts: GgufCounts, metadata: dict[str, Any]
+) -> tuple[GgufTensor, ...]:
+    """Fills `metadata` key by key, then returns the tensors; raises as `read_gguf_header`."""
+    _read_metadata(cursor, counts.num_keys, metadata)
     alignment = _alignment(cursor, metadata)
-    infos = [_read_tensor_info(cursor) for _ in range(num_tensors)]
+    infos = [_read_tensor_info(cursor) for _ in range(counts.num_tensors)]
     data_start = -(-cursor.offset // alignment) * alignment
     tensors = tuple(_place(cursor, info, data_start, alignment) for info in infos)
     _check_layout(cursor, tensors)
-    return GgufHeader(file, version, metadata, tensors, total_bytes)
+    return tensors
 
 
 def _check_magic(cursor: GgufStream) -> None:
@@ -110,15 +134,13 @@ def _read_version(cursor: GgufStream) -> int:
     return version
 
 
-def _read_metadata(cursor: GgufStream, num_keys: int) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
+def _read_metadata(cursor: GgufStream, num_keys: int, metadata: dict[str, Any]) -> None:
     for index in range(num_keys):
         key = cursor.read_string(f"the name of metadata key {index}", limit=MAX_NAME_BYTES)
         if key in metadata:
             raise cursor.fail(f"the metadata key {key!r} appears twice")
         value_type = cursor.read_struct("I", f"the type of {key!r}")
         metadata[key] = _read_value(cursor, value_type, key)
-    return metadata
 
 
 def _read_value(cursor: GgufStream, value_type: int, key: str) -> Any:

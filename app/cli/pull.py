@@ -1,0 +1,216 @@
+"""`deepinfer pull`: a model from a hub, judged before its weights are fetched."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.cli.options import Subparsers, add_command
+from app.cli.output import print_json, print_note, print_pairs, print_table
+from app.cli.progress import ProgressBar
+from app.core.errors import UnsupportedError, UsageError
+from app.core.units import format_bytes
+from app.hub.reference import HubReference, parse_reference
+
+if TYPE_CHECKING:
+    from app.download.offer import Offer
+    from app.download.progress import Meter, Progress
+    from app.download.pull import PullResult
+    from app.hub.client import HubClient
+    from app.hub.repository import Repository
+
+_TICK_S = 0.25
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Adds `pull`."""
+    parser = add_command(subparsers, "pull", run, "Fetch a model from a hub.")
+    parser.add_argument(
+        "reference", metavar="REPO[:FILE]", help="org/name, org/name:Q4_K_M, or an address"
+    )
+    parser.add_argument("--revision", metavar="R", help="a branch, a tag or a commit")
+    parser.add_argument(
+        "--to", type=Path, metavar="DIR", help="a plain folder (default: the Hugging Face cache)"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Judges, fetches and says where it is; raises AppError."""
+    from app.hub.client import HubClient
+
+    reference = _reference(args)
+    client = HubClient(reference.endpoint)
+    repository = client.repository(reference.repo_id, reference.revision)
+    offer = _choose(client, repository, reference, args)
+    if offer.status == "refused":
+        raise UnsupportedError(f"Nothing was fetched: {offer.reason}")
+    _print_offer(offer, repository)
+    result = _pull(client, repository, offer, reference, args.to)
+    if args.json:
+        print_json(_to_document(repository, result))
+    else:
+        _print(result)
+
+
+def _reference(args: argparse.Namespace) -> HubReference:
+    reference = parse_reference(args.reference)
+    if not isinstance(reference, HubReference):
+        raise UsageError(f"{args.reference} is not the name of a repository (org/name).")
+    revision = args.revision or reference.revision
+    return HubReference(reference.repo_id, revision, reference.wanted, reference.endpoint)
+
+
+def _choose(
+    client: HubClient, repository: Repository, reference: HubReference, args: argparse.Namespace
+) -> Offer:
+    from app.download.file_plan import choose, list_choices
+    from app.download.offer import make_offers
+
+    wanted = reference.wanted
+    plans = (choose(repository, wanted),) if wanted else list_choices(repository)
+    offers = make_offers(client, repository, plans)
+    if len(offers) == 1:
+        return offers[0]
+    commands = [_command(args, offer) for offer in offers]
+    if args.json:
+        print_json(_to_choices(repository, offers, commands))
+    else:
+        print_table(
+            ("SIZE", "CONTEXT THAT FITS", "VERDICT", "COMMAND"),
+            [
+                (format_bytes(offer.plan.num_bytes), _context(offer), offer.status, command)
+                for offer, command in zip(offers, commands, strict=True)
+            ],
+        )
+    raise UsageError(f"{repository.repo_id} has {len(offers)} models to choose from; name one.")
+
+
+def _command(args: argparse.Namespace, offer: Offer) -> str:
+    revision = f" --revision {args.revision}" if args.revision else ""
+    folder = f' --to "{args.to}"' if args.to else ""
+    reference = f"{args.reference}:{offer.plan.main}"
+    quote = '"' if " " in reference else ""
+    return f"deepinfer pull {quote}{reference}{quote}{revision}{folder}"
+
+
+def _context(offer: Offer) -> str:
+    return "unknown" if offer.row is None else f"{offer.row.max_context} tokens"
+
+
+def _print_offer(offer: Offer, repository: Repository) -> None:
+    """On stderr, before the first byte."""
+    size = format_bytes(offer.plan.num_bytes)
+    print_note(f"{repository.repo_id}, {offer.plan.name}: {size}. {offer.reason}")
+    if offer.fit is not None and offer.row is not None:
+        print_note(f"Context that fits: {_context(offer)} ({offer.row.grid}). {offer.fit.note}")
+    if not repository.license:
+        print_note("The repository names no licence.")
+
+
+def _pull(
+    client: HubClient,
+    repository: Repository,
+    offer: Offer,
+    reference: HubReference,
+    folder: Path | None,
+) -> PullResult:
+    from app.download.places import CachePlace, FolderPlace
+    from app.download.progress import Meter
+    from app.download.pull import pull
+
+    meter = Meter(offer.plan.num_bytes)
+    place = CachePlace(client, repository)
+    target = FolderPlace(client, repository, folder) if folder else place
+    try:
+        with _shown(meter):
+            result = pull(offer.plan, target, meter)
+    except KeyboardInterrupt:
+        print_note("What has arrived is kept; the same command goes on from there.")
+        raise
+    if folder is None:
+        place.remember(reference.revision)
+    return result
+
+
+@contextmanager
+def _shown(meter: Meter) -> Iterator[None]:
+    """Draws from a thread of its own, so that silence is shown, too."""
+    ended = threading.Event()
+    with ProgressBar("downloading") as bar:
+
+        def show() -> None:
+            while not ended.wait(_TICK_S):
+                _draw(bar, meter.read())
+
+        thread = threading.Thread(target=show, name="pull progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            _draw(bar, meter.read())
+
+
+def _draw(bar: ProgressBar, progress: Progress) -> None:
+    label = "stalled" if progress.is_stalled else ""
+    bar.update(progress.done_bytes, progress.total_bytes, _describe(progress), label)
+
+
+def _describe(progress: Progress) -> str:
+    size = f"{format_bytes(progress.done_bytes)} of {format_bytes(progress.total_bytes)}"
+    if progress.is_stalled:
+        return f"{size}, no byte for {progress.silent_s:.0f} s, trying again"
+    speed = f"{format_bytes(progress.bytes_per_s)}/s"
+    return f"{size}, {speed}" + (f", {progress.eta_s:.0f} s left" if progress.eta_s else "")
+
+
+def _to_choices(
+    repository: Repository, offers: tuple[Offer, ...], commands: list[str]
+) -> dict[str, Any]:
+    return {
+        "repo": repository.repo_id,
+        "revision": repository.commit,
+        "choices": [
+            {
+                "file": offer.plan.main,
+                "bytes": offer.plan.num_bytes,
+                "verdict": {"status": offer.status, "reason": offer.reason},
+                "fit": [asdict(row) for row in offer.fit.rows] if offer.fit else [],
+                "command": command,
+            }
+            for offer, command in zip(offers, commands, strict=True)
+        ],
+    }
+
+
+def _to_document(repository: Repository, result: PullResult) -> dict[str, Any]:
+    return {
+        "repo": repository.repo_id,
+        "revision": repository.commit,
+        "files": [
+            {"path": file.name, "bytes": file.num_bytes, "sha256": file.sha256}
+            for file in result.files
+        ],
+        "path": str(result.path),
+        "seconds": result.seconds,
+        "resumed_bytes": result.resumed_bytes,
+    }
+
+
+def _print(result: PullResult) -> None:
+    resumed = f", {format_bytes(result.resumed_bytes)} of it here before"
+    total = sum(file.num_bytes for file in result.files)
+    print_pairs(
+        [
+            ("path", result.path),
+            ("size", format_bytes(total) + (resumed if result.resumed_bytes else "")),
+            ("time", f"{result.seconds:.1f} s"),
+            ("next", f'deepinfer convert "{result.path}" -o DIR'),
+        ]
+    )

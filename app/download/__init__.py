@@ -1,0 +1,1 @@
+"""Downloads: a verdict first, then bytes that arrive."""

@@ -1,0 +1,43 @@
+"""`deepinfer` in a process of its own, with a fake hub as its hub: settings are read once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.hub.fake_hub import FakeHub
+
+_PROGRAM = "import sys; from app.cli.main import main; sys.exit(main(sys.argv[1:]))"
+TOKEN = "hf_aSecretThatNobodyElseSees"
+
+
+def start(hub: FakeHub, home: Path, *arguments: str) -> subprocess.Popen[str]:
+    """`home` holds the cache; silence lasts a second until it is an error."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("HF_", "http"))
+    }
+    environment |= {
+        "HF_ENDPOINT": hub.endpoint,
+        "HF_HOME": str(home),
+        "HF_TOKEN": TOKEN,
+        "HF_HUB_DOWNLOAD_TIMEOUT": "1",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=environment,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+
+
+def run(hub: FakeHub, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """To its end."""
+    process = start(hub, home, *arguments)
+    stdout, stderr = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
