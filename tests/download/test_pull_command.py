@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -169,6 +170,23 @@ def test_a_small_disk_is_refused_with_numbers(
     assert [request.sent for request in hub.sent("Q8_0.gguf")] == [
         len(hub.repos[GGUF]["Tiny-Q8_0.gguf"].content)
     ], "the start of the file for the verdict, nothing else"
+
+
+def test_silence_is_called_a_stall(
+    hub: FakeHub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 2)
+    monkeypatch.setattr("app.download.progress.STALLED_AFTER_S", 0.5)
+    create_tiny_model("qwen3").save_pretrained(tmp_path / "source")
+    hub.add(FOLDER, {path.name: path.read_bytes() for path in (tmp_path / "source").iterdir()})
+    hub.faults.silences = [5_000]
+    assert _pull(hub, FOLDER) == 0
+    shown = capsys.readouterr().err
+    assert re.search(r"^stalled: .* no byte for \d s, trying again$", shown, re.MULTILINE)
+    assert re.search(r"^downloading: 100% ", shown, re.MULTILINE)
 
 
 def test_the_token_stays_with_its_host_and_out_of_the_log(hub: FakeHub, tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ class FakeFile:
 
 @dataclass
 class Faults:
-    """What goes wrong; the lists are used up, one entry for each answer that carries a file."""
+    """What goes wrong; the lists are used up, one entry for each answer that carries a large
+    file."""
 
     cuts: list[int] = field(default_factory=list)  # reset after so many bytes
     silences: list[int] = field(default_factory=list)  # silent after so many bytes
@@ -231,7 +232,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, request: Request, name: str, file: FakeFile, stop: int) -> None:
         hub, faults = self.server.hub, self.server.hub.faults
-        cut, silence = hub.take(faults.cuts), hub.take(faults.silences)
+        cut, silence = (
+            hub.take(orders) if file.is_large else None for orders in (faults.cuts, faults.silences)
+        )
         is_wrong = name in faults.wrong
         if is_wrong:
             faults.wrong.remove(name)

@@ -1,0 +1,110 @@
+"""`deepinfer pull`, killed and interrupted: the next one goes on where the bytes end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from app.download.partial import SUFFIX
+from app.download.transfer import CHUNK_BYTES
+from tests.hub.fake_hub import FakeHub
+from tests.hub.pulling import run, start
+from tests.validation_tools import write_config
+
+REPO, NAME = "org/name", "model.safetensors"
+CONTENT = random.Random(3).randbytes(8_000_003)
+# What may be under way in the buffers of both ends.
+_BUFFERED_BYTES = 1 << 18
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[FakeHub]:
+    """A folder of 8 MB, at about 8 MB/s."""
+    folder = write_config(tmp_path / "source", "qwen3", head_dim=16)
+    config = (folder / "config.json").read_bytes()
+    with FakeHub().running() as hub:
+        hub.add(REPO, {"config.json": config, NAME: CONTENT})
+        hub.faults.pause_s = 0.002
+        yield hub
+
+
+def _partial_bytes(home: Path) -> int:
+    found = home.rglob(f"*{SUFFIX}")
+    return max((path.stat().st_size for path in found if path.exists()), default=0)
+
+
+def _wait_for(home: Path, size: int, process: subprocess.Popen[str]) -> None:
+    while process.poll() is None and _partial_bytes(home) < size:
+        time.sleep(0.002)
+
+
+def _kill_often(hub: FakeHub, home: Path, num_kills: int) -> None:
+    chance = random.Random()
+    for number in range(num_kills):
+        process = start(hub, home, "pull", REPO, "--json")
+        step = (len(CONTENT) - _partial_bytes(home)) // (num_kills - number)
+        _wait_for(home, _partial_bytes(home) + chance.randrange(1, step), process)
+        process.kill()
+        process.communicate()
+
+
+def _check_end(hub: FakeHub, home: Path) -> None:
+    done = run(hub, home, "pull", REPO, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    by_name = {file["path"]: file["sha256"] for file in document["files"]}
+    assert by_name[NAME] == hashlib.sha256(CONTENT).hexdigest()
+    assert (Path(document["path"]) / NAME).read_bytes() == CONTENT
+    for before, after in pairwise(hub.sent(NAME)):
+        assert before.start is not None
+        assert after.start is not None
+        again = before.start + before.sent - after.start
+        assert 0 <= again <= CHUNK_BYTES + _BUFFERED_BYTES
+    assert not list(home.rglob(f"*{SUFFIX}"))
+
+
+def test_killed_downloads_go_on(hub: FakeHub, tmp_path: Path) -> None:
+    _kill_often(hub, tmp_path / "hf", 2)
+    _check_end(hub, tmp_path / "hf")
+
+
+@pytest.mark.slow
+def test_twenty_kills(hub: FakeHub, tmp_path: Path) -> None:
+    _kill_often(hub, tmp_path / "hf", 20)
+    assert len(hub.sent(NAME)) >= 15, "the kills hit the download"
+    _check_end(hub, tmp_path / "hf")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="consoles have no signals to one process")
+def test_an_interrupt_keeps_the_file_and_says_how_to_go_on(hub: FakeHub, tmp_path: Path) -> None:
+    home = tmp_path / "hf"
+    process = start(hub, home, "pull", REPO)
+    _wait_for(home, 1_000_000, process)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate()
+    assert process.returncode == 1
+    last = stderr.splitlines()[-2:]
+    assert last == [
+        "What has arrived is kept; the same command goes on from there.",
+        "deepinfer: cancelled.",
+    ]
+    assert _partial_bytes(home) >= 1_000_000
+    done = run(hub, home, "pull", REPO, "--json")
+    assert json.loads(done.stdout)["resumed_bytes"] >= 1_000_000
+
+
+def test_a_cut_network_goes_on_by_itself(hub: FakeHub, tmp_path: Path) -> None:
+    hub.faults.cuts = [len(CONTENT) * 2 // 5]
+    hub.faults.pause_s = 0.0
+    _check_end(hub, tmp_path / "hf")
+    assert len(hub.sent(NAME)) == 2

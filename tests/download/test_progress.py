@@ -1,0 +1,44 @@
+"""Speed and time left, and honesty about silence."""
+
+from __future__ import annotations
+
+from app.cli.pull import _describe
+from app.download.progress import STALLED_AFTER_S, Meter
+
+
+class _Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_speed_is_that_of_the_last_seconds() -> None:
+    clock = _Clock()
+    meter = Meter(2000, clock)
+    meter.found(1000)
+    for _ in range(5):
+        clock.now += 1
+        meter.received(100)
+    clock.now += 1
+    progress = meter.read()
+    assert (progress.done_bytes, progress.bytes_per_s, progress.eta_s) == (1500, 100.0, 5.0)
+    assert not progress.is_stalled
+
+
+def test_silence_is_a_stall_without_speed_and_time_left() -> None:
+    clock = _Clock()
+    meter = Meter(2048, clock)
+    meter.received(1024)
+    clock.now += STALLED_AFTER_S
+    progress = meter.read()
+    assert (progress.is_stalled, progress.bytes_per_s, progress.eta_s) == (True, 0.0, None)
+    assert _describe(progress) == "1.0 KiB of 2.0 KiB, no byte for 5 s, trying again"
+
+
+def test_what_is_complete_is_not_stalled() -> None:
+    clock = _Clock()
+    meter = Meter(1000, clock)
+    meter.received(1000)
+    clock.now += 60
+    assert not meter.read().is_stalled
