@@ -108,6 +108,7 @@ def _print_offer(offer: Offer, repository: Repository) -> None:
     print_note(f"{repository.repo_id}, {offer.plan.name}: {size}. {offer.reason}")
     if offer.fit is not None and offer.row is not None:
         print_note(f"Context that fits: {_context(offer)} ({offer.row.grid}). {offer.fit.note}")
+        print_note(f"Its conversion takes {format_bytes(offer.row.weights_bytes)} of disk more.")
     if not repository.license:
         print_note("The repository names no licence.")
 

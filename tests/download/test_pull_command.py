@@ -103,6 +103,26 @@ def test_a_second_pull_fetches_nothing(hub: FakeHub, capsys: pytest.CaptureFixtu
     assert len(hub.sent("Q8_0.gguf")) == num_answers + 1
 
 
+def test_bytes_that_the_cache_has_are_linked(hub: FakeHub, tmp_path: Path) -> None:
+    assert _pull(hub, f"{GGUF}:Q8_0") == 0
+    snapshots = next((tmp_path / "cache").rglob("snapshots"))
+    shutil.rmtree(snapshots)
+    num_answers = len(hub.sent("Q8_0.gguf"))
+    assert _pull(hub, f"{GGUF}:Q8_0") == 0
+    assert len(hub.sent("Q8_0.gguf")) == num_answers + 1, "the start, for the verdict"
+    assert (snapshots / COMMIT / "Tiny-Q8_0.gguf").is_symlink()
+
+
+def test_without_links_a_file_lies_once(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_SYMLINKS", True)
+    assert _pull(hub, f"{GGUF}:Q8_0") == 0
+    cached = try_to_load_from_cache(GGUF, "Tiny-Q8_0.gguf")
+    large = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert [path for path in large if path.stat().st_size > 10_000] == [Path(str(cached))]
+
+
 def test_a_folder_brings_what_is_needed(
     hub: FakeHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
