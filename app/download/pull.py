@@ -8,7 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.errors import ResourceError
+from huggingface_hub import constants
+
+from app.core.errors import ResourceError, UnsupportedError
 from app.core.units import format_bytes
 from app.download.file_plan import FilePlan
 from app.download.places import Place
@@ -43,10 +45,11 @@ class PullResult:
 def pull(plan: FilePlan, place: Place, meter: Meter) -> PullResult:
     """Fetches what is missing; `meter` was made for `plan.num_bytes`.
 
-    Raises ResourceError before the first byte when the volume is too small, and what a transfer
-    raises.
+    Before the first byte it raises ResourceError for a volume that is too small and
+    UnsupportedError for a file too large to be sent; then what a transfer raises.
     """
     started = time.monotonic()
+    _check_sizes(plan)
     check_room(plan, place)
     transfer = Transfer(place.client, place.repository, meter)
     arrived = [_fetch(file, place, transfer) for file in plan.files]
@@ -69,6 +72,16 @@ def check_room(plan: FilePlan, place: Place) -> None:
             f"The download needs {format_bytes(needed)} and {format_bytes(_SPARE_BYTES)} to spare; "
             f"{volume} has {format_bytes(free)} free."
         )
+
+
+def _check_sizes(plan: FilePlan) -> None:
+    limit = constants.MAX_HTTP_DOWNLOAD_SIZE
+    for file in plan.files:
+        if file.num_bytes > limit:
+            raise UnsupportedError(
+                f"{file.path} is larger than {format_bytes(limit)}, which hubs do not send in one "
+                "piece; choose a model in shards."
+            )
 
 
 def _fetch(file: RemoteFile, place: Place, transfer: Transfer) -> Arrived:

@@ -15,7 +15,7 @@ from app.converter.sources.base import Source
 from app.converter.sources.detect import open_source
 from app.converter.sources.gguf import read_config
 from app.converter.sources.gguf_shards import open_gguf_model
-from app.converter.sources.hf_folder import read_json
+from app.converter.sources.hf_folder import folder_name, read_json
 from app.converter.sources.weight_files import has_weight_files
 from app.core.errors import AppError, InvalidSourceError, UsageError
 from app.core.paths import library_dir
@@ -97,7 +97,7 @@ def _open_path(path: Path) -> Subject:
     if (path / MANIFEST_NAME).is_file():
         return _open_native(path)
     if path.is_dir() and (path / "config.json").is_file() and not _holds_weights(path):
-        return Subject(path.resolve().name, CONFIG_ONLY, read_json(path / "config.json"), path)
+        return Subject(folder_name(path), CONFIG_ONLY, read_json(path / "config.json"), path)
     return _open_source(path)
 
 

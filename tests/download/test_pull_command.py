@@ -7,12 +7,14 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from huggingface_hub import constants, try_to_load_from_cache
 
 from app.cli.main import main
+from app.converter.sources.detect import open_source
 from app.core.paths import home_dir
 from tests.gguf_factory import TinyModel, to_gguf_tensors, write_gguf
 from tests.hub.fake_hub import COMMIT, FakeHub
@@ -145,14 +147,16 @@ def test_a_folder_brings_what_is_needed(
 def test_a_folder_in_the_cache_is_converted(
     hub: FakeHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = tmp_path / "source"
-    create_tiny_model("qwen3").save_pretrained(source)
-    files = {path.name: path.read_bytes() for path in source.iterdir()}
+    folder = tmp_path / "source"
+    create_tiny_model("qwen3").save_pretrained(folder)
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
     texts = {name: text.encode() for name, text in tokenizer_files().items()}
     hub.add(FOLDER, files | texts)
     assert _pull(hub, FOLDER, "--json") == 0
     path = Path(json.loads(capsys.readouterr().out)["path"])
     assert (path / "config.json").is_symlink()
+    with closing(open_source(path)) as source:
+        assert source.name == "Tiny", "not the commit, which is the folder's name"
     assert main(["convert", str(path), "-o", str(tmp_path / "native"), "--grid", "dense"]) == 0
 
 
@@ -176,6 +180,14 @@ def test_what_does_not_run_is_not_fetched(hub: FakeHub, capsys: pytest.CaptureFi
         "deepinfer: Nothing was fetched: The architecture MambaForCausalLM is not supported.\n"
     )
     assert hub.sent("model.safetensors") == []
+
+
+def test_a_file_beyond_plain_http_is_refused(
+    hub: FakeHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(constants, "MAX_HTTP_DOWNLOAD_SIZE", 10_000)
+    assert _pull(hub, f"{GGUF}:Q8_0") == 1
+    assert "Tiny-Q8_0.gguf is larger than 9.8 KiB" in capsys.readouterr().err
 
 
 def test_a_small_disk_is_refused_with_numbers(

@@ -89,6 +89,17 @@ class StoredArray:
         return self.rows.read().view(self.dtype).reshape(self.shape)
 
 
+def folder_name(path: Path) -> str:
+    """The folder's own; of a snapshot in Hugging Face's cache, whose own is a commit, its model's.
+
+    Layout `models--org--name/snapshots/<commit>`: huggingface_hub's guide "Manage the cache".
+    """
+    path = path.resolve()
+    repository = path.parent.parent.name
+    is_snapshot = path.parent.name == "snapshots" and repository.startswith("models--")
+    return repository.rpartition("--")[2] if is_snapshot else path.name
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object; InvalidSourceError naming the file otherwise."""
     try:

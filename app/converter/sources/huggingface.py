@@ -15,7 +15,7 @@ from app.converter.sources.dense import DenseFormat, create_vector
 from app.converter.sources.draft_layers import draft_notes, draft_tensors
 from app.converter.sources.file_rows import rows_per_block
 from app.converter.sources.foreign_folders import refuse_draft
-from app.converter.sources.hf_folder import StoredArray, read_json
+from app.converter.sources.hf_folder import StoredArray, folder_name, read_json
 from app.converter.sources.latent_expansion import find_halves, flatten_halves, join_expansion
 from app.converter.sources.linear_format import Folder, LinearFormat, LinearPlace
 from app.converter.sources.linear_formats import check_method, create_format
@@ -40,7 +40,7 @@ class HuggingFaceSource(Source):
 
     def __init__(self, path: Path, tokenizer_dir: Path | None = None) -> None:
         """Raises InvalidSourceError or UnsupportedError; reads only what must be judged by data."""
-        self.path, self.name = path, path.resolve().name
+        self.path, self.name = path, folder_name(path)
         self._tokenizer_dir = tokenizer_dir or path
         check_tokenizer_dir(self._tokenizer_dir)
         config = read_json(path / "config.json")
