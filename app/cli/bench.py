@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from app.cli.models import resolve_model
@@ -29,7 +29,7 @@ from app.engine.loader import LoadedEngine, load_engine
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """Spec section 2's keys; bytes, seconds, tokens per second."""
+    """Spec section 2's keys; bytes, seconds, tokens per second. The last ones of a card alone."""
 
     device: str
     load_s: float
@@ -41,9 +41,9 @@ class _Result:
     bandwidth_fraction: float
     precision: str
     kv_dtype: str
-    copy_bytes_per_s: float = 0.0
-    read_bytes_per_s: float = 0.0
-    kernels: list[dict[str, Any]] = field(default_factory=list)
+    copy_bytes_per_s: float | None = None
+    read_bytes_per_s: float | None = None
+    kernels: list[dict[str, Any]] | None = None
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> None:
     with closing(loaded):
         result = _measure(loaded, args)
     if args.json:
-        print_json(asdict(result))
+        measured = {name: value for name, value in asdict(result).items() if value is not None}
+        print_json(measured)
     else:
         print_pairs(_to_rows(result))
 
@@ -136,15 +137,16 @@ def _to_rows(result: _Result) -> list[tuple[str, str]]:
 
 def _card_rows(result: _Result) -> list[tuple[str, str]]:
     """Of a card: its memory's speed, then each kind of kernel in a decode step."""
-    if not result.kernels:
+    copy, read = result.copy_bytes_per_s, result.read_bytes_per_s
+    if copy is None or read is None:
         return []
-    speeds = f"copy {result.copy_bytes_per_s / 1e9:.0f}, read {result.read_bytes_per_s / 1e9:.0f}"
+    speeds = f"copy {copy / 1e9:.0f}, read {read / 1e9:.0f}"
     rows = [
         (
             kernel["name"],
             f"{kernel['seconds'] * 1e6:.0f} us in {kernel['launches']} launches, "
             f"{kernel['share']:.0%} of the step, {kernel['bandwidth_fraction']:.0%} of the copy",
         )
-        for kernel in result.kernels
+        for kernel in result.kernels or ()
     ]
     return [("memory speed", f"{speeds} GB/s"), *rows]

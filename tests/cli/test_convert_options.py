@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,17 @@ def test_what_is_no_number_of_bytes(text: str) -> None:
 
 
 def test_a_budget_is_met_and_told(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, document = convert(
-        capsys, source, "--grid", "w3w4", "--vram-budget", "312K", "--group-size", "32"
+    options = ["--grid", "w3w4", "--group-size", "32", "--vram-budget"]
+    assert main(["convert", str(source), "-o", str(source.parent / "out"), *options, "1K"]) == 1
+    refusal = re.search(
+        r"weights take ([\d,]+) and the workspace ([\d,]+)", capsys.readouterr().err
     )
+    assert refusal is not None
+    budget = sum(int(number.replace(",", "")) for number in refusal.groups()) + 4096
+    code, document = convert(capsys, source, *options, str(budget))
     assert code == 0
     (note,) = [note for note in document["notes"] if note.startswith("Budget")]
-    assert "319,488 bytes" in note
+    assert f"{budget:,} bytes" in note
     assert "at 3 bits" in note
 
 
