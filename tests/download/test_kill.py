@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,11 +15,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import psutil
 import pytest
 
 from app.download.partial import SUFFIX
 from app.download.transfer import CHUNK_BYTES
-from tests.hub.fake_hub import FakeHub
+from tests.hub.fake_hub import FakeFile, FakeHub
 from tests.hub.pulling import run, start
 from tests.validation_tools import write_config
 
@@ -108,3 +111,27 @@ def test_a_cut_network_goes_on_by_itself(hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.pause_s = 0.0
     _check_end(hub, tmp_path / "hf")
     assert len(hub.sent(NAME)) == 2
+
+
+@pytest.mark.slow
+def test_memory_stays_flat(hub: FakeHub, tmp_path: Path) -> None:
+    size, zeros = 3 << 30, bytes(1 << 20)
+    big, digest = tmp_path / NAME, hashlib.sha256()
+    big.touch()
+    os.truncate(big, size)
+    for _ in range(size // len(zeros)):
+        digest.update(zeros)
+    hub.repos[REPO][NAME] = FakeFile(big, known_digest=digest.hexdigest())
+    hub.faults.pause_s = 0.0
+    home = tmp_path / "hf"
+    process = start(hub, home, "pull", REPO, "--json")
+    _wait_for(home, 1, process)
+    early, late = psutil.Process(process.pid).memory_info().rss, []
+    while process.poll() is None:
+        if _partial_bytes(home) > size // 2:
+            late.append(psutil.Process(process.pid).memory_info().rss)
+        time.sleep(0.05)
+    process.communicate()
+    assert process.returncode == 0
+    assert max(late) - early < 64 << 20
+    shutil.rmtree(home)  # pytest keeps the folders of several runs

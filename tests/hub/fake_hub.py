@@ -38,10 +38,11 @@ class Request:
 
 @dataclass
 class FakeFile:
-    """Bytes, or a file on disk (which may be sparse) with a digest that nobody computed."""
+    """Bytes, or a file on disk, which may be sparse and has a digest only where it is given."""
 
     content: bytes | Path
     is_large: bool = True
+    known_digest: str = "f" * 64
 
     @property
     def num_bytes(self) -> int:
@@ -50,7 +51,7 @@ class FakeFile:
 
     def digest(self) -> str:
         if isinstance(self.content, Path):
-            return "f" * 64
+            return self.known_digest
         if self.is_large:
             return hashlib.sha256(self.content).hexdigest()
         header = b"blob %d\0" % len(self.content)
