@@ -109,8 +109,9 @@ def _print_offer(offer: Offer, repository: Repository) -> None:
     if offer.fit is not None and offer.row is not None:
         print_note(f"Context that fits: {_context(offer)} ({offer.row.grid}). {offer.fit.note}")
         print_note(f"Its conversion takes {format_bytes(offer.row.weights_bytes)} of disk more.")
-    if not repository.license:
-        print_note("The repository names no licence.")
+    license_text = f"Licence {repository.license}" if repository.license else "No licence is named"
+    gate = "; gated, so its terms must be accepted" if repository.gated else ""
+    print_note(f"{license_text}; {repository.downloads} downloads last month{gate}.")
 
 
 def _pull(

@@ -134,10 +134,10 @@ def test_a_folder_brings_what_is_needed(
     names = {path.name for path in source.iterdir()}
     files = {path.name: path.read_bytes() for path in source.iterdir()}
     more = {"pytorch_model.bin": b"twice", "README.md": b"read", "onnx/model.onnx": b"no"}
-    hub.add(FOLDER, files | more)
+    hub.add(FOLDER, files | more, gated="auto")
     assert _pull(hub, FOLDER, "--to", str(tmp_path / "plain"), "--json") == 0
     shown = capsys.readouterr()
-    assert "The repository names no licence." in shown.err
+    assert "No licence is named; 7 downloads last month; gated, so its terms" in shown.err
     assert json.loads(shown.out)["path"] == str(tmp_path / "plain")
     assert {path.name for path in (tmp_path / "plain").iterdir()} == names
     for name, content in files.items():
