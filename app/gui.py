@@ -28,6 +28,7 @@ from app.chat.store import ChatStore
 from app.controllers.bridge import EventBridge
 from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
+from app.controllers.download import DownloadController
 from app.controllers.garbage import GuiGarbageCollector
 from app.controllers.library import LibraryController
 from app.controllers.validation import ValidationController
@@ -96,6 +97,7 @@ class Program:
             chat=ChatController(self.store),
             library=LibraryController(library_dir()),
             validation=ValidationController(),
+            download=DownloadController(),
         )
         self.window = MainWindow(
             self.controllers, self.settings, self.theme, starter=find_starter()
@@ -114,6 +116,7 @@ class Program:
 
     def shutdown(self) -> None:
         """The way back; waits for every thread and process."""
+        self.controllers.download.shutdown()
         self.controllers.validation.shutdown()
         self.controllers.conversion.shutdown()
         self.controllers.chat.shutdown()

@@ -61,11 +61,13 @@ class WorkerLink(QObject):
             self._is_ending = True
             self._process.request_stop(timeout_s)
 
-    def shutdown(self) -> None:
-        """Ends the process and waits for it (seconds at most); no event is heard any more."""
+    def shutdown(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Ends the process, which is killed after `timeout_s`, and waits; no event is heard any
+        more.
+        """
         self._bridge.received.disconnect(self._on_bridge_received)
         self._is_ending = True  # what is sent from now on reaches nobody
-        self._process.stop()
+        self._process.stop(timeout_s)
 
     @Slot(object)
     def _on_bridge_received(self, event: Event) -> None:

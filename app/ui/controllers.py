@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
+from app.controllers.download import DownloadController
 from app.controllers.library import LibraryController
 from app.controllers.validation import ValidationController
 
@@ -18,3 +19,4 @@ class Controllers:
     chat: ChatController
     library: LibraryController
     validation: ValidationController
+    download: DownloadController

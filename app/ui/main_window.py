@@ -17,6 +17,7 @@ from app.ui.dialogs.close_dialog import CloseDialog
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
+from app.ui.pages.download_page import DownloadPage
 from app.ui.pages.validate_page import ValidatePage
 from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
@@ -50,6 +51,7 @@ class MainWindow(QMainWindow):
         self.chat_page = ChatPage(controllers.chat, settings, has_starter=starter is not None)
         self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
         self.validate_page = ValidatePage(controllers.validation)
+        self.download_page = DownloadPage(controllers.download)
         self.banners = BannerStack()
         self._pages = QStackedWidget()
         self._rail = NavigationRail(
@@ -57,6 +59,7 @@ class MainWindow(QMainWindow):
                 NavigationItem("chat", self.tr("Chat"), "Ctrl+1"),
                 NavigationItem("convert", self.tr("Convert"), "Ctrl+2"),
                 NavigationItem("validate", self.tr("Validate"), "Ctrl+3"),
+                NavigationItem("download", self.tr("Download"), "Ctrl+4"),
             ],
             theme.mode,
         )
@@ -194,7 +197,8 @@ class MainWindow(QMainWindow):
     def _build(self) -> None:
         self.setWindowTitle("DeepInfer")
         self.setMinimumSize(720, 520)
-        for page in (self.chat_page, self.convert_page, self.validate_page):
+        pages = (self.chat_page, self.convert_page, self.validate_page, self.download_page)
+        for page in pages:
             self._pages.addWidget(page)
         body = QVBoxLayout()
         body.setContentsMargins(0, 0, 0, 0)
@@ -221,6 +225,7 @@ class MainWindow(QMainWindow):
         page.file_requested.connect(lambda: self._pick(self.validate, wants_folder=False))
         page.folder_requested.connect(lambda: self._pick(self.validate, wants_folder=True))
         page.convert_requested.connect(lambda source: self.offer([Path(source)]))
+        self.download_page.convert_requested.connect(lambda path: self.offer([path]))
         self.chat_page.pick_requested.connect(self.pick_files)
         self.chat_page.starter_requested.connect(self.convert_starter)
         self.chat_page.model_requested.connect(self.load_model)
@@ -236,6 +241,7 @@ class MainWindow(QMainWindow):
             "Ctrl+1": lambda: self.show_page(chat),
             "Ctrl+2": lambda: self.show_page(self.convert_page),
             "Ctrl+3": lambda: self.show_page(self.validate_page),
+            "Ctrl+4": lambda: self.show_page(self.download_page),
             "Ctrl+B": chat.toggle_conversations,
             "Ctrl+Shift+B": chat.toggle_panel,
             "Ctrl+R": chat.regenerate,

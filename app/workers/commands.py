@@ -120,6 +120,28 @@ class ValidateSource(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class LookUpRepository(Command):
+    """Look at a repository without fetching weights; answered by RepositoryFound, JobFailed or
+    JobCancelled. `reference` as `app.hub.reference.parse_reference` takes it.
+    """
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadModel(Command):
+    """Fetch a model that RepositoryFound offered (its `main`), into the standard cache; answered by
+    DownloadProgressed and, at last, DownloadFinished, JobFailed or JobCancelled.
+
+    What has arrived stays, whatever ends it, and the same command goes on from there.
+    """
+
+    reference: str
+    commit: str
+    main: str
+
+
+@dataclass(frozen=True, slots=True)
 class CancelJob(Command):
     """Cancel the job that runs; answered by JobCancelled, unless its own last event was on the
     way. `keeps_parts`: what is converted stays to be resumed, otherwise nothing is left.
@@ -134,8 +156,10 @@ __all__ = [
     "Command",
     "ConvertSource",
     "DiscardParts",
+    "DownloadModel",
     "EvaluateCheckpoint",
     "LoadModel",
+    "LookUpRepository",
     "Message",
     "PlanConversion",
     "Shutdown",

@@ -26,6 +26,7 @@ _logger = logging.getLogger(__name__)
 SERVICES = {
     "engine": "app.workers.engine_worker:create_service",
     "convert": "app.workers.convert_worker:create_service",
+    "download": "app.workers.download_worker:create_service",
     "validate": "app.workers.validate_worker:create_service",
 }
 

@@ -110,7 +110,7 @@ def test_cancelled_rows_are_marked(
     qtbot: QtBot, page: ValidatePage, controller: ValidationController
 ) -> None:
     page.field.edit.setText("slow")
-    page.field.check_button.click()
+    page.field.submit_button.click()
     qtbot.waitUntil(lambda: "layer 1 of 2" in texts(page), timeout=TIMEOUT_MS)
     page.checks.cancel_button.click()
     qtbot.waitUntil(lambda: controller.state is ValidationState.IDLE, timeout=TIMEOUT_MS)

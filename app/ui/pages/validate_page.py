@@ -48,7 +48,12 @@ class ValidatePage(QWidget):
         self._controller = controller
         self._source = ""
         self._report: ValidationReport | None = None
-        self.field = SourceField()
+        self.field = SourceField(
+            self.tr("Source to check"),
+            self.tr("org/name, a .gguf file, a folder, or a model of the library"),
+            self.tr("Check"),
+            takes_paths=True,
+        )
         self.hint = QLabel(
             self.tr(
                 "Drop a model here, or name a repository: its architecture is compared with the "

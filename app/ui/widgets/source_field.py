@@ -1,4 +1,4 @@
-"""What to validate: a path or a repository id, typed, or picked by dialog."""
+"""A source that is typed: a repository, or also a path, which can be picked by dialog."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ class SourceField(QWidget):
     file_requested = Signal()
     folder_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, name: str, hint: str, action: str, *, takes_paths: bool, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
+        self._takes_paths = takes_paths
         self.edit = QLineEdit()
         self.edit.setAcceptDrops(False)  # the window takes them
-        self.edit.setAccessibleName(self.tr("Source to check"))
-        self.edit.setPlaceholderText(
-            self.tr("org/name, a .gguf file, a folder, or a model of the library")
-        )
-        self.check_button = QPushButton(self.tr("Check"))
+        self.edit.setAccessibleName(name)
+        self.edit.setPlaceholderText(hint)
+        self.submit_button = QPushButton(action)
         self.file_button = QPushButton(self.tr("File…"))
         self.folder_button = QPushButton(self.tr("Folder…"))
         self._build()
 
     def show_source(self, source: str) -> None:
-        """What is being validated, wherever it came from."""
+        """What is being worked on, wherever it came from."""
         self.edit.setText(source)
 
     def _on_submitted(self) -> None:
@@ -40,19 +41,21 @@ class SourceField(QWidget):
             self.submitted.emit(text)
 
     def _on_text_changed(self, text: str) -> None:
-        self.check_button.setEnabled(bool(text.strip()))
+        self.submit_button.setEnabled(bool(text.strip()))
 
     def _build(self) -> None:
-        set_role(self.check_button, "kind", "primary")
-        self.check_button.setEnabled(False)
+        set_role(self.submit_button, "kind", "primary")
+        self.submit_button.setEnabled(False)
         self.edit.textChanged.connect(self._on_text_changed)
         self.edit.returnPressed.connect(self._on_submitted)
-        self.check_button.clicked.connect(self._on_submitted)
+        self.submit_button.clicked.connect(self._on_submitted)
         self.file_button.clicked.connect(self.file_requested)
         self.folder_button.clicked.connect(self.folder_requested)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
         row.addWidget(self.edit, 1)
-        for button in (self.check_button, self.file_button, self.folder_button):
+        row.addWidget(self.submit_button)
+        for button in (self.file_button, self.folder_button):
             row.addWidget(button)
+            button.setVisible(self._takes_paths)

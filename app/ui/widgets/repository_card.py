@@ -1,0 +1,134 @@
+"""What a repository offers: each model with its size, what fits of it here, and the verdict."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+
+from app.core.download_events import OfferedModel, RepositoryFound
+from app.core.units import format_bytes
+from app.ui.formats import format_count
+from app.ui.item_models.row_model import Column
+from app.ui.theme import set_role, ui_font
+from app.ui.widgets.card import Card, clear_layout, create_chip
+from app.ui.widgets.flow_layout import FlowLayout
+from app.ui.widgets.row_table import RowTable
+
+# Tokens: a conversation that is no longer cramped.
+_ROOMY_CONTEXT = 4096
+
+
+class RepositoryCard(Card):
+    """Signals:
+    download_requested(OfferedModel): fetch the chosen one.
+    """
+
+    download_requested = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._models: tuple[OfferedModel, ...] = ()
+        self._chosen: OfferedModel | None = None
+        self._name = QLabel()
+        self._name.setFont(ui_font(1.3, bold=True))
+        self._name.setTextFormat(Qt.TextFormat.PlainText)
+        self._name.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._chips = FlowLayout()
+        self.machine, self.verdict = QLabel(), QLabel()
+        for label in (self.machine, self.verdict):
+            label.setWordWrap(True)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+        name = self.tr("Models of the repository")
+        self.table = RowTable(self._create_columns(), name, is_first_wide=True)
+        self.download_button = QPushButton(self.tr("Download"))
+        self._build()
+
+    def show_repository(self, found: RepositoryFound) -> None:
+        """Shows another repository; the largest model that fits is chosen."""
+        self._models = found.models
+        self._name.setText(found.repo_id)
+        clear_layout(self._chips)
+        for text in self._facts(found):
+            self._chips.addWidget(create_chip(text))
+        self.machine.setText(found.machine)
+        self.machine.setVisible(bool(found.machine))
+        self.table.set_rows(found.models)
+        self._choose(_best(found.models))
+
+    def set_can_download(self, can_download: bool) -> None:
+        """Whether nothing else is being fetched."""
+        self.table.setEnabled(can_download)
+        is_refused = self._chosen is None or self._chosen.is_refused
+        self.download_button.setEnabled(can_download and not is_refused)
+
+    def _choose(self, model: OfferedModel) -> None:
+        self._chosen = model
+        self.table.selectRow(self._models.index(model))
+        self.verdict.setText(model.reason)
+        set_role(self.verdict, "tone", "danger" if model.is_refused else "success")
+        self.download_button.setEnabled(not model.is_refused)
+        verb = self.tr("Go on downloading") if model.found_bytes else self.tr("Download")
+        size = format_bytes(model.num_bytes - model.found_bytes)
+        self.download_button.setText(f"{verb} ({size})")
+
+    def _on_current_row_changed(self, index: QModelIndex | QPersistentModelIndex) -> None:
+        if index.isValid():
+            self._choose(self._models[index.row()])
+
+    def _on_download_clicked(self) -> None:
+        if self._chosen is not None:
+            self.download_requested.emit(self._chosen)
+
+    def _facts(self, found: RepositoryFound) -> list[str]:
+        licence = found.license or self.tr("no licence is named")
+        facts = [licence, self.tr("{n} downloads").format(n=format_count(found.downloads))]
+        if found.is_gated:
+            facts.append(self.tr("gated: its terms must be accepted"))
+        architectures = dict.fromkeys(m.architecture for m in found.models if m.architecture)
+        return [*architectures, *facts]
+
+    def _create_columns(self) -> list[Column]:
+        return [
+            Column(self.tr("Model"), lambda m: m.name, tool_tip=lambda m: m.main or m.name),
+            Column(self.tr("Download"), lambda m: format_bytes(m.num_bytes), is_number=True),
+            Column(self.tr("On this disk"), lambda m: _share(m), is_number=True),
+            Column(self.tr("Converted"), lambda m: _size(m.converted_bytes), is_number=True),
+            Column(self.tr("Context that fits"), lambda m: self._context(m), is_number=True),
+        ]
+
+    def _context(self, model: OfferedModel) -> str:
+        if model.is_refused:
+            return self.tr("refused")
+        if model.max_context is None:
+            return self.tr("unknown")
+        return self.tr("{n} tokens").format(n=format_count(model.max_context))
+
+    def _build(self) -> None:
+        set_role(self.machine, "tone", "muted")
+        set_role(self.download_button, "kind", "primary")
+        self.download_button.clicked.connect(self._on_download_clicked)
+        self.table.selectionModel().currentRowChanged.connect(self._on_current_row_changed)
+        foot = QHBoxLayout()
+        foot.addWidget(self.verdict, 1)
+        foot.addWidget(self.download_button)
+        self.rows.addWidget(self._name)
+        self.rows.addLayout(self._chips)
+        self.rows.addWidget(self.machine)
+        self.rows.addWidget(self.table)
+        self.rows.addLayout(foot)
+
+
+def _best(models: tuple[OfferedModel, ...]) -> OfferedModel:
+    """The largest that leaves room for a conversation; without one, the smallest."""
+    roomy = [m for m in models if not m.is_refused and (m.max_context or 0) >= _ROOMY_CONTEXT]
+    if roomy:
+        return max(roomy, key=lambda model: model.num_bytes)
+    return min(models, key=lambda model: (model.is_refused, model.num_bytes))
+
+
+def _share(model: OfferedModel) -> str:
+    return f"{model.found_bytes / max(model.num_bytes, 1):.0%}" if model.found_bytes else "–"
+
+
+def _size(num_bytes: int | None) -> str:
+    return "–" if num_bytes is None else format_bytes(num_bytes)
