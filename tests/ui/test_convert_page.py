@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.controllers.conversion import ConversionController
@@ -23,6 +23,7 @@ from app.core.events import (
     TensorReport,
 )
 from app.ui.pages.convert_page import ConvertPage
+from tests.ui.window_support import cells, texts
 
 JOB = ConversionJob(1, Path("/models/Tiny-1B.Q4_0.gguf"), Path("/library/Tiny-1B.Q4_0"))
 PLAN = ConversionPlan(
@@ -88,17 +89,6 @@ def page(qtbot: QtBot, controller: ConversionController) -> ConvertPage:
     widget.resize(1000, 800)
     widget.show()
     return widget
-
-
-def texts(widget: QWidget) -> str:
-    labels = widget.findChildren(QLabel)
-    return "\n".join(label.text() for label in labels if label.isVisibleTo(widget))
-
-
-def cells(table: QTableView) -> list[list[str]]:
-    model = table.model()
-    rows, columns = range(model.rowCount()), range(model.columnCount())
-    return [[model.index(row, column).data() for column in columns] for row in rows]
 
 
 def test_empty_page_says_what_to_do(page: ConvertPage) -> None:

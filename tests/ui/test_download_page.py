@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.controllers.download import DownloadController, DownloadState
@@ -20,6 +19,7 @@ from app.core.download_events import (
 )
 from app.core.events import ErrorInfo
 from app.ui.pages.download_page import DownloadPage
+from tests.ui.window_support import cells, texts
 
 GIB = 1 << 30
 SMALL = OfferedModel(
@@ -47,17 +47,6 @@ def page(qtbot: QtBot, controller: DownloadController) -> DownloadPage:
     widget.resize(1000, 900)
     widget.show()
     return widget
-
-
-def texts(widget: QWidget) -> str:
-    labels = widget.findChildren(QLabel)
-    return "\n".join(label.text() for label in labels if label.isVisibleTo(widget))
-
-
-def cells(table: QTableView) -> list[list[str]]:
-    model = table.model()
-    rows, columns = range(model.rowCount()), range(model.columnCount())
-    return [[model.index(row, column).data() for column in columns] for row in rows]
 
 
 def test_an_offer_shows_sizes_and_what_fits(page: DownloadPage) -> None:

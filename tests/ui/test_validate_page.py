@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.controllers.validation import ValidationController, ValidationState
 from app.gui import Program
 from app.ui.pages.validate_page import ValidatePage
-from tests.ui.window_support import drag_over, drop_on
+from tests.ui.window_support import cells, drag_over, drop_on, texts
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "controllers"))
 FAKE = "fake_validator:create_service"
@@ -35,17 +34,6 @@ def page(qtbot: QtBot, controller: ValidationController) -> ValidatePage:
     widget.resize(1000, 900)
     widget.show()
     return widget
-
-
-def texts(widget: QWidget) -> str:
-    labels = widget.findChildren(QLabel)
-    return "\n".join(label.text() for label in labels if label.isVisibleTo(widget))
-
-
-def cells(table: QTableView) -> list[list[str]]:
-    model = table.model()
-    rows, columns = range(model.rowCount()), range(model.columnCount())
-    return [[model.index(row, column).data() for column in columns] for row in rows]
 
 
 def run(qtbot: QtBot, page: ValidatePage, controller: ValidationController, source: str) -> None:

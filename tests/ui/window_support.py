@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 
 from app.gui import Program, create_application
 
@@ -62,3 +62,16 @@ def _mime(paths: Iterable[Path]) -> QMimeData:
     mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     _KEEP[:] = [mime]  # the event holds a bare pointer
     return mime
+
+
+def texts(widget: QWidget) -> str:
+    """All labels that can be seen, a line each."""
+    labels = widget.findChildren(QLabel)
+    return "\n".join(label.text() for label in labels if label.isVisibleTo(widget))
+
+
+def cells(table: QTableView) -> list[list[str]]:
+    """A table as it is shown, row by row."""
+    model = table.model()
+    rows, columns = range(model.rowCount()), range(model.columnCount())
+    return [[model.index(row, column).data() for column in columns] for row in rows]

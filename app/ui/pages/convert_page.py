@@ -337,5 +337,5 @@ class ConvertPage(QWidget):
         controller.evaluation_failed.connect(self._on_evaluation_failed)
         controller.evaluation_cancelled.connect(self._on_evaluation_cancelled)
         controller.queue_changed.connect(self._on_queue_changed)
-        controller.reports.saved.connect(self.report.show_saved)
-        controller.reports.failed.connect(self.report.show_save_error)
+        controller.reports.saved.connect(self.report.saved.show_saved)
+        controller.reports.failed.connect(self.report.saved.show_error)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from app.core.events import ConversionReport, ErrorInfo
+from app.core.events import ConversionReport
 from app.core.units import format_bytes
 from app.ui.formats import format_count, format_duration, format_error
 from app.ui.path_labels import path_label
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
+from app.ui.widgets.saved_label import SavedLabel
 
 _TILES_PER_ROW = 4
 
@@ -37,8 +36,7 @@ class ReportCard(Card):
         self._headline.setFont(ui_font(1.3, bold=True))
         self._notes = QLabel()
         self._notes.setWordWrap(True)
-        self.saved = QLabel()
-        self.saved.setWordWrap(True)
+        self.saved = SavedLabel()
         self._tiles = QGridLayout()
         self._tiles.setSpacing(10)
         self.chat_button = QPushButton(self.tr("Chat with it"))
@@ -54,21 +52,6 @@ class ReportCard(Card):
         self._fill_tiles(report)
         self._notes.setText("\n".join(report.notes))
         self._notes.setVisible(bool(report.notes))
-
-    def show_saved(self, path: Path) -> None:
-        """The report was saved as this Markdown file."""
-        text = self.tr("The report was saved as {markdown} and {json}.")
-        names = {"markdown": str(path), "json": path.with_suffix(".json").name}
-        self._show_outcome(text.format(**names), "success")
-
-    def show_save_error(self, error: ErrorInfo) -> None:
-        """The report could not be saved."""
-        self._show_outcome(error.message, "danger")
-
-    def _show_outcome(self, text: str, tone: str) -> None:
-        self.saved.setText(text)
-        set_role(self.saved, "tone", tone)
-        self.saved.show()
 
     def _show_badge(self, report: ConversionReport) -> None:
         set_role(self.badge, "badge", "success" if report.lossless else "accent")
@@ -140,7 +123,6 @@ class ReportCard(Card):
         self.rows.addWidget(self._notes)
         self.rows.addLayout(others)
         self.rows.addWidget(self.saved)
-        self.saved.hide()
 
 
 def _create_tile(value: str, caption: str) -> QWidget:

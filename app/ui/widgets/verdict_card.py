@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from app.core.events import ErrorInfo
 from app.core.validation_events import ValidationReport, VerdictStatus
 from app.ui.formats import format_duration
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.copy_button import CopyButton
+from app.ui.widgets.saved_label import SavedLabel
 
 
 class VerdictCard(Card):
@@ -32,8 +30,9 @@ class VerdictCard(Card):
         self.badge.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.reason = QLabel()
         self.reason.setFont(ui_font(1.1))
-        self.unverified, self.saved = QLabel(), QLabel()
-        for label in (self.reason, self.unverified, self.saved):
+        self.unverified = QLabel()
+        self.saved = SavedLabel()
+        for label in (self.reason, self.unverified):
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -54,21 +53,6 @@ class VerdictCard(Card):
         self.unverified.setVisible(bool(lines))
         self.convert_button.setVisible(can_convert)
         self.saved.hide()
-
-    def show_saved(self, path: Path) -> None:
-        """The report was saved as this Markdown file."""
-        text = self.tr("The report was saved as {markdown} and {json}.")
-        names = {"markdown": str(path), "json": path.with_suffix(".json").name}
-        self._show_outcome(text.format(**names), "success")
-
-    def show_save_error(self, error: ErrorInfo) -> None:
-        """The report could not be saved."""
-        self._show_outcome(error.message, "danger")
-
-    def _show_outcome(self, text: str, tone: str) -> None:
-        self.saved.setText(text)
-        set_role(self.saved, "tone", tone)
-        self.saved.show()
 
     def _show_badge(self, report: ValidationReport) -> None:
         num_failed = len(report.failed)
@@ -102,4 +86,3 @@ class VerdictCard(Card):
         self.rows.addLayout(head)
         for label in (self.reason, self.unverified, self.saved):
             self.rows.addWidget(label)
-        self.saved.hide()
