@@ -188,3 +188,15 @@ def test_closing_makes_the_process_smaller(starter_checkpoint: Path) -> None:
             executor.close()
             given_back = before + held - psutil.Process().memory_info().rss
             assert given_back > 0.9 * weights_bytes
+
+
+def test_the_vocabulary_is_executed_quantized(starter_checkpoint: Path) -> None:
+    """Embedding and head are one matrix here, kept as it is stored, with 8 bits."""
+    with Checkpoint.open(starter_checkpoint) as checkpoint:
+        spec = create_spec(checkpoint.config)
+        executor = CpuExecutor(checkpoint, spec, 16, num_threads=1)
+        weights_bytes = executor.memory_use().weights_bytes
+        executor.close()
+    # With 16 bits it would take a quarter more than everything on disk.
+    assert weights_bytes < 1.02 * checkpoint.total_bytes
+    assert spec.vocab_size * spec.hidden_size > 0.25 * checkpoint.total_bytes
