@@ -36,7 +36,7 @@ from app.core.errors import AppError
 from app.core.events import ErrorInfo, Event, JobFailed
 from app.core.log import configure_logging
 from app.core.paths import chats_path, library_dir, log_path, resources_dir, settings_path
-from app.core.settings import SettingsStore
+from app.core.settings_store import SettingsStore
 from app.hub.starter import find_starter
 from app.ui.controllers import Controllers
 from app.ui.main_window import MainWindow

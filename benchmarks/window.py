@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QEventLoop
 
 from app.controllers.conversion_job import ConversionOptions
 from app.core.paths import settings_path
-from app.core.settings import SettingsStore
+from app.core.settings_store import SettingsStore
 from app.gui import Program, create_application
 from app.hub.starter import require_starter
 

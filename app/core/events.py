@@ -98,12 +98,39 @@ class PrefillProgressed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptTruncated(Event):
+    """The oldest `num_dropped_messages` behind the system prompt were left out of the prompt."""
+
+    request_id: str
+    num_dropped_messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """ln of a token's probability in the model's own distribution, before penalties, temperature
+    and constraints.
+
+    `token` is what it adds to a text: maybe a part of a character. `top` are the likeliest tokens
+    at this place, the likeliest first, each without a `top` of its own.
+    """
+
+    token_id: int
+    token: bytes
+    logprob: float
+    top: tuple[TokenLogprob, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TokensGenerated(Event):
-    """New tokens and the text they made certain (maybe none: a split character waits)."""
+    """New tokens and the text they made certain (maybe none: a split character waits).
+
+    `logprobs` has one entry a token where the request asked for them.
+    """
 
     request_id: str
     token_ids: tuple[int, ...]
     text: str
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,55 @@
-"""What the user chose: declared once, kept in one versioned JSON file, never a reason to crash."""
+"""What the user can choose: every setting declared once; the window shows what is declared here."""
 
 from __future__ import annotations
 
-import json
-import logging
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import Field, asdict, dataclass, field, fields, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from enum import StrEnum
 from typing import Any
 
-from app.core.device import ACTIVATIONS, DEVICES, KV_DTYPES
+from app.core.translation import QT_TRANSLATE_NOOP
 
-_log = logging.getLogger(__name__)
 
-VERSION = 1
-_VERSION_KEY = "version"
+class Topic(StrEnum):
+    """A page of the settings; `NONE` is not shown: the window keeps it for itself."""
 
-# `UPGRADES[n]` turns the values of version n into those of version n + 1.
-Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
-UPGRADES: Mapping[int, Upgrade] = {}
+    NONE = ""
+    APPEARANCE = "appearance"
+    MODELS = "models"
+    REPLIES = "replies"
 
 
 def _setting(
     default: Any,
+    label: str,
     help_text: str,
+    topic: Topic,
     *,
     least: float | None = None,
     most: float | None = None,
-    choices: tuple[str, ...] = (),
+    choices: Mapping[str, str] | None = None,
+    unit: str = "",
+    zero_means: str = "",
+    is_long: bool = False,
 ) -> Any:
-    metadata = {"help": help_text, "least": least, "most": most, "choices": choices}
+    """`choices` gives each value its label, `zero_means` what 0 is called; `is_long` is a text of
+    many lines. Texts are marked for translation and shown by `app.ui.pages.settings_page`."""
+    metadata = {
+        "label": label,
+        "help": help_text,
+        "topic": topic,
+        "least": least,
+        "most": most,
+        "choices": choices or {},
+        "unit": unit,
+        "zero_means": zero_means,
+        "is_long": is_long,
+    }
     return field(default=default, metadata=metadata)
+
+
+def _hidden(default: Any, help_text: str) -> Any:
+    return _setting(default, "", help_text, Topic.NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,118 +57,132 @@ class Settings:
     """Every setting with its default, range and help; some are the start of a new conversation."""
 
     theme: str = _setting(
-        "system", "Light, dark, or as the system has it.", choices=("system", "light", "dark")
+        "system",
+        QT_TRANSLATE_NOOP("Settings", "Theme"),
+        QT_TRANSLATE_NOOP("Settings", "Light, dark, or as the system has it."),
+        Topic.APPEARANCE,
+        choices={
+            "system": QT_TRANSLATE_NOOP("Settings", "Follow the system"),
+            "light": QT_TRANSLATE_NOOP("Settings", "Light"),
+            "dark": QT_TRANSLATE_NOOP("Settings", "Dark"),
+        },
     )
-    device: str = _setting("auto", "Where models run.", choices=DEVICES)
-    activations: str = _setting(
-        "int8", "What a CPU multiplies weights with: int8 is fast, fp32 exact.", choices=ACTIVATIONS
+    font_percent: int = _setting(
+        100,
+        QT_TRANSLATE_NOOP("Settings", "Text size"),
+        QT_TRANSLATE_NOOP("Settings", "Of the whole window; Ctrl+= and Ctrl+- change it, too."),
+        Topic.APPEARANCE,
+        least=70,
+        most=200,
+        unit="%",
     )
-    kv_dtype: str = _setting(
-        "fp16", "How the KV cache is stored: int8 takes half of fp16.", choices=KV_DTYPES
+    device: str = _setting(
+        "auto",
+        QT_TRANSLATE_NOOP("Settings", "Run models on"),
+        QT_TRANSLATE_NOOP(
+            "Settings", "Automatic takes the card when the model fits, and says why when not."
+        ),
+        Topic.MODELS,
+        choices={
+            "auto": QT_TRANSLATE_NOOP("Settings", "Automatic"),
+            "cuda": QT_TRANSLATE_NOOP("Settings", "NVIDIA card"),
+            "cpu": QT_TRANSLATE_NOOP("Settings", "Processor"),
+            "reference": QT_TRANSLATE_NOOP("Settings", "Reference (slow, exact)"),
+        },
     )
     max_model_len: int = _setting(
-        0, "Context in tokens; 0 lets the memory plan choose.", least=0, most=1 << 24
+        0,
+        QT_TRANSLATE_NOOP("Settings", "Context"),
+        QT_TRANSLATE_NOOP("Settings", "Longest conversation; it costs memory for the KV cache."),
+        Topic.MODELS,
+        least=0,
+        most=1 << 24,
+        unit=QT_TRANSLATE_NOOP("Settings", "tokens"),
+        zero_means=QT_TRANSLATE_NOOP("Settings", "as much as fits"),
     )
-    system_prompt: str = _setting("", "System prompt of a new conversation.")
+    kv_dtype: str = _setting(
+        "fp16",
+        QT_TRANSLATE_NOOP("Settings", "KV cache"),
+        QT_TRANSLATE_NOOP("Settings", "8-bit takes half the memory, so that more context fits."),
+        Topic.MODELS,
+        choices={
+            "fp16": QT_TRANSLATE_NOOP("Settings", "16-bit"),
+            "int8": QT_TRANSLATE_NOOP("Settings", "8-bit"),
+            "fp32": QT_TRANSLATE_NOOP("Settings", "32-bit"),
+        },
+    )
+    activations: str = _setting(
+        "int8",
+        QT_TRANSLATE_NOOP("Settings", "Arithmetic of the processor"),
+        QT_TRANSLATE_NOOP(
+            "Settings", "What weights are multiplied with: 8-bit is fast, 32-bit exact."
+        ),
+        Topic.MODELS,
+        choices={
+            "int8": QT_TRANSLATE_NOOP("Settings", "8-bit"),
+            "fp32": QT_TRANSLATE_NOOP("Settings", "32-bit"),
+        },
+    )
+    system_prompt: str = _setting(
+        "",
+        QT_TRANSLATE_NOOP("Settings", "System prompt"),
+        QT_TRANSLATE_NOOP("Settings", "Of a new conversation."),
+        Topic.REPLIES,
+        is_long=True,
+    )
     temperature: float = _setting(
-        0.7, "Randomness; 0 always takes the likeliest token.", least=0.0, most=5.0
+        0.7,
+        QT_TRANSLATE_NOOP("Settings", "Temperature"),
+        QT_TRANSLATE_NOOP("Settings", "Randomness; 0 always takes the likeliest token."),
+        Topic.REPLIES,
+        least=0.0,
+        most=5.0,
     )
-    top_k: int = _setting(0, "Keep the k likeliest tokens; 0 keeps all.", least=0, most=1 << 20)
+    top_k: int = _setting(
+        0,
+        QT_TRANSLATE_NOOP("Settings", "Top-k"),
+        QT_TRANSLATE_NOOP("Settings", "Keep this many of the likeliest tokens."),
+        Topic.REPLIES,
+        least=0,
+        most=1 << 20,
+        zero_means=QT_TRANSLATE_NOOP("Settings", "all"),
+    )
     top_p: float = _setting(
-        0.95, "Keep the likeliest tokens up to this probability.", least=0.0, most=1.0
+        0.95,
+        QT_TRANSLATE_NOOP("Settings", "Top-p"),
+        QT_TRANSLATE_NOOP("Settings", "Keep the likeliest tokens up to this probability."),
+        Topic.REPLIES,
+        least=0.0,
+        most=1.0,
     )
     min_p: float = _setting(
-        0.0, "Drop tokens below this part of the likeliest.", least=0.0, most=1.0
+        0.0,
+        QT_TRANSLATE_NOOP("Settings", "Min-p"),
+        QT_TRANSLATE_NOOP("Settings", "Drop tokens below this part of the likeliest."),
+        Topic.REPLIES,
+        least=0.0,
+        most=1.0,
     )
     repetition_penalty: float = _setting(
-        1.0, "Above 1 avoids tokens already seen.", least=0.1, most=5.0
+        1.0,
+        QT_TRANSLATE_NOOP("Settings", "Repetition penalty"),
+        QT_TRANSLATE_NOOP("Settings", "Above 1 avoids tokens already seen."),
+        Topic.REPLIES,
+        least=0.1,
+        most=5.0,
     )
     max_tokens: int = _setting(
-        0, "Longest reply in tokens; 0 is up to the context's end.", least=0, most=1 << 24
+        0,
+        QT_TRANSLATE_NOOP("Settings", "Longest reply"),
+        QT_TRANSLATE_NOOP("Settings", "A reply ends there, whatever it was about to say."),
+        Topic.REPLIES,
+        least=0,
+        most=1 << 24,
+        unit=QT_TRANSLATE_NOOP("Settings", "tokens"),
+        zero_means=QT_TRANSLATE_NOOP("Settings", "to the end of the context"),
     )
-    last_model: str = _setting("", "The model to load at the start: a folder or a library name.")
-    window_geometry: str = _setting("", "Size and place of the window, base64.")
-
-
-class SettingsStore:
-    """Reads the file once, writes it at every change. Pass it on; there is no global one.
-
-    `notes` holds one sentence per thing that was wrong with the file, to be shown once.
-    Keys of a newer version are kept as they are.
-    """
-
-    def __init__(
-        self, path: Path, upgrades: Mapping[int, Upgrade] = UPGRADES, version: int = VERSION
-    ) -> None:
-        self._path = path
-        self._version = version
-        self.notes: list[str] = []
-        self._raw = self._upgrade(self._read(), upgrades)
-        self.values = self._parse(self._raw)
-
-    def update(self, **changes: Any) -> Settings:
-        """Changes some settings and saves; raises ValueError for a value outside the schema."""
-        for name, value in changes.items():
-            if problem := find_problem(_FIELDS[name], value):
-                raise ValueError(f"{name} {problem}")
-        self.values = replace(self.values, **changes)
-        self._save()
-        return self.values
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            raw = json.loads(self._path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:
-            self._set_aside(str(error))
-            return {}
-        if not isinstance(raw, dict):
-            self._set_aside("it holds no JSON object")
-            return {}
-        return raw
-
-    def _set_aside(self, reason: str) -> None:
-        aside = self._path.with_suffix(".corrupt.json")
-        try:
-            os.replace(self._path, aside)
-        except OSError as error:
-            self._note(
-                f"{self._path} cannot be read ({reason}) nor set aside ({error}); defaults hold."
-            )
-            return
-        self._note(
-            f"{self._path} was damaged ({reason}); it is kept as {aside.name}, defaults are used."
-        )
-
-    def _upgrade(self, raw: dict[str, Any], upgrades: Mapping[int, Upgrade]) -> dict[str, Any]:
-        version = raw.get(_VERSION_KEY, self._version)
-        while isinstance(version, int) and version < self._version and version in upgrades:
-            raw = upgrades[version](raw)
-            version += 1
-        return raw
-
-    def _parse(self, raw: dict[str, Any]) -> Settings:
-        known = {name: raw[name] for name in _FIELDS if name in raw}
-        problems = {name: find_problem(_FIELDS[name], value) for name, value in known.items()}
-        for name, problem in problems.items():
-            if problem:
-                self._note(f"{self._path.name}: {name} {problem}; the default is used.")
-        return Settings(**{name: value for name, value in known.items() if not problems[name]})
-
-    def _save(self) -> None:
-        content = {**self._raw, **asdict(self.values), _VERSION_KEY: self._version}
-        aside = self._path.with_suffix(".new.json")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")
-            os.replace(aside, self._path)
-        except OSError as error:
-            self._note(f"Settings could not be saved: {error}.")
-
-    def _note(self, sentence: str) -> None:
-        _log.warning("%s", sentence)
-        self.notes.append(sentence)
+    last_model: str = _hidden("", "The model to load at the start: a folder or a library name.")
+    window_geometry: str = _hidden("", "Size and place of the window, base64.")
 
 
 def find_problem(declared: Field[Any], value: object) -> str:
@@ -167,4 +199,6 @@ def find_problem(declared: Field[Any], value: object) -> str:
     return ""
 
 
-_FIELDS: dict[str, Field[Any]] = {declared.name: declared for declared in fields(Settings)}
+SETTING_FIELDS: Mapping[str, Field[Any]] = {
+    declared.name: declared for declared in fields(Settings)
+}

@@ -11,7 +11,7 @@ from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.events import ErrorInfo
-from app.core.settings import SettingsStore
+from app.core.settings_store import SettingsStore
 from app.ui.controllers import Controllers
 from app.ui.dialogs.close_dialog import CloseDialog
 from app.ui.dialogs.source_dialog import SourceDialog

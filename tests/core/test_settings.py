@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import VERSION, Settings, SettingsStore, find_problem
+from app.core.device import ACTIVATIONS, DEVICES, KV_DTYPES
+from app.core.settings import SETTING_FIELDS, Settings, Topic, find_problem
+from app.core.settings_store import VERSION, SettingsStore
 
 
 @pytest.fixture
@@ -32,6 +34,19 @@ def test_every_setting_declares_help_and_a_valid_default() -> None:
     for declared in fields(Settings):
         assert declared.metadata["help"], declared.name
         assert find_problem(declared, declared.default) == "", declared.name
+
+
+def test_every_setting_that_is_shown_has_a_label() -> None:
+    for declared in fields(Settings):
+        assert bool(declared.metadata["label"]) is bool(declared.metadata["topic"]), declared.name
+    assert {declared.metadata["topic"] for declared in fields(Settings)} == set(Topic)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("device", DEVICES), ("activations", ACTIVATIONS), ("kv_dtype", KV_DTYPES)]
+)
+def test_choices_are_what_the_engine_takes(name: str, values: tuple[str, ...]) -> None:
+    assert set(SETTING_FIELDS[name].metadata["choices"]) == set(values)
 
 
 def test_a_change_is_there_after_a_restart(path: Path) -> None:

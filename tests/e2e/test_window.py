@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.controllers.chat import ChatState
 from app.core.paths import library_dir, settings_path
 from app.core.sampling_settings import SamplingSettings
-from app.core.settings import SettingsStore
+from app.core.settings_store import SettingsStore
 from app.gui import Program
 from app.ui.widgets.message_card import ReplyCard
 from tests.ui.window_support import TIMEOUT_MS, drop_on, running_program

@@ -14,7 +14,7 @@ from app.controllers.chat import ChatController, ChatState
 from app.core.events import ErrorInfo, LoadedModel
 from app.core.paths import settings_path
 from app.core.sampling_settings import SamplingSettings
-from app.core.settings import SettingsStore
+from app.core.settings_store import SettingsStore
 from app.gui import Program
 from app.hub.library import LibraryEntry
 from app.ui.pages.chat_page import ChatPage

@@ -25,7 +25,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.events import ErrorInfo
 from app.core.paths import settings_path
-from app.core.settings import SettingsStore
+from app.core.settings_store import SettingsStore
 from app.gui import Program
 from app.ui.widgets.banner import BannerTone
 from tests.ui.window_support import drag_over, drop_on, running_program

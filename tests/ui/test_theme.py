@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QToolButton
 
 from app.core.paths import settings_path
-from app.core.settings import SettingsStore
+from app.core.settings_store import SettingsStore
 from app.gui import Program
 from app.ui.highlight import TokenKind
 from app.ui.theme import (

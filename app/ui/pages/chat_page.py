@@ -13,7 +13,7 @@ from app.chat.transcript import Conversation, Turn
 from app.controllers.chat import ChatController, ChatState
 from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
 from app.core.sampling_settings import SamplingSettings
-from app.core.settings import SettingsStore
+from app.core.settings_store import SettingsStore
 from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar
 from app.ui.widgets.composer import Composer

@@ -1,0 +1,105 @@
+"""Settings in one versioned JSON file: never a reason to crash, never lost by an older version."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from app.core.settings import SETTING_FIELDS, Settings, find_problem
+
+_log = logging.getLogger(__name__)
+
+VERSION = 1
+_VERSION_KEY = "version"
+
+# `UPGRADES[n]` turns the values of version n into those of version n + 1.
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+UPGRADES: Mapping[int, Upgrade] = {}
+
+
+class SettingsStore:
+    """Reads the file once, writes it at every change. Pass it on; there is no global one.
+
+    `notes` holds one sentence per thing that was wrong with the file, to be shown once.
+    Keys of a newer version are kept as they are.
+    """
+
+    def __init__(
+        self, path: Path, upgrades: Mapping[int, Upgrade] = UPGRADES, version: int = VERSION
+    ) -> None:
+        self._path = path
+        self._version = version
+        self.notes: list[str] = []
+        self._raw = self._upgrade(self._read(), upgrades)
+        self.values = self._parse(self._raw)
+
+    def update(self, **changes: Any) -> Settings:
+        """Changes some settings and saves; raises ValueError for a value outside the schema."""
+        for name, value in changes.items():
+            if problem := find_problem(SETTING_FIELDS[name], value):
+                raise ValueError(f"{name} {problem}")
+        self.values = replace(self.values, **changes)
+        self._save()
+        return self.values
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            raw = json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            self._set_aside(str(error))
+            return {}
+        if not isinstance(raw, dict):
+            self._set_aside("it holds no JSON object")
+            return {}
+        return raw
+
+    def _set_aside(self, reason: str) -> None:
+        aside = self._path.with_suffix(".corrupt.json")
+        try:
+            os.replace(self._path, aside)
+        except OSError as error:
+            self._note(
+                f"{self._path} cannot be read ({reason}) nor set aside ({error}); defaults hold."
+            )
+            return
+        self._note(
+            f"{self._path} was damaged ({reason}); it is kept as {aside.name}, defaults are used."
+        )
+
+    def _upgrade(self, raw: dict[str, Any], upgrades: Mapping[int, Upgrade]) -> dict[str, Any]:
+        version = raw.get(_VERSION_KEY, self._version)
+        while isinstance(version, int) and version < self._version and version in upgrades:
+            raw = upgrades[version](raw)
+            version += 1
+        return raw
+
+    def _parse(self, raw: dict[str, Any]) -> Settings:
+        known = {name: raw[name] for name in SETTING_FIELDS if name in raw}
+        problems = {
+            name: find_problem(SETTING_FIELDS[name], value) for name, value in known.items()
+        }
+        for name, problem in problems.items():
+            if problem:
+                self._note(f"{self._path.name}: {name} {problem}; the default is used.")
+        return Settings(**{name: value for name, value in known.items() if not problems[name]})
+
+    def _save(self) -> None:
+        content = {**self._raw, **asdict(self.values), _VERSION_KEY: self._version}
+        aside = self._path.with_suffix(".new.json")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            aside.write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")
+            os.replace(aside, self._path)
+        except OSError as error:
+            self._note(f"Settings could not be saved: {error}.")
+
+    def _note(self, sentence: str) -> None:
+        _log.warning("%s", sentence)
+        self.notes.append(sentence)
