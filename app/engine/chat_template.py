@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any, NoReturn
 
 import jinja2
 
 from app.core.errors import CheckpointError, UnsupportedError
-from app.engine.request import Message
+from app.engine.request import Message, ToolCall
 from app.engine.template_sandbox import BoundedEnvironment
 
 SPECIAL_TOKEN_NAMES = (
@@ -68,7 +67,7 @@ class ChatTemplate:
 
         `variables` are those a template may read besides, for instance `enable_thinking`.
         """
-        turns = [asdict(turn) if isinstance(turn, Message) else dict(turn) for turn in messages]
+        turns = [_to_turn(turn) if isinstance(turn, Message) else dict(turn) for turn in messages]
         scope = {"documents": None, **self._special_tokens, **variables}
         scope |= {"messages": turns, "tools": tools, "add_generation_prompt": add_generation_prompt}
         template = self._select(tools)
@@ -102,6 +101,34 @@ class ChatTemplate:
             return self._environment.compile_bounded(source)
         except Exception as error:
             raise UnsupportedError(f"The model's chat template cannot be read: {error}") from error
+
+
+def _to_turn(message: Message) -> dict[str, Any]:
+    """What transformers gives a template; what a message does not have, the turn does not have.
+
+    The arguments of calls are an object, not its text: so templates write them as JSON.
+    """
+    turn: dict[str, Any] = {"role": message.role, "content": message.content}
+    for name in ("name", "tool_call_id", "reasoning_content"):
+        value = getattr(message, name)
+        if value is not None:
+            turn[name] = value
+    if message.tool_calls:
+        turn["tool_calls"] = [_to_call(call) for call in message.tool_calls]
+    return turn
+
+
+def _to_call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": _parse_arguments(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _parse_arguments(arguments: str) -> Any:
+    """The object; a text that is no JSON stays a text, as the model may have written it so."""
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
 
 
 def _create_environment() -> BoundedEnvironment:

@@ -74,6 +74,8 @@ class Engine:
     def _encode(self, request: Request) -> list[int]:
         if (request.prompt is None) == (not request.messages):
             raise UsageError("A request needs either messages or a prompt.")
+        if isinstance(request.prompt, tuple):
+            return list(request.prompt)
         if request.prompt is not None:
             return self._tokenizer.encode(request.prompt)
         template = self._tokenizer.chat_template
@@ -98,7 +100,7 @@ class Engine:
     def _num_free_tokens(self, prompt_ids: list[int]) -> int:
         if not prompt_ids:
             raise UsageError("The prompt is empty.")
-        if max(prompt_ids) >= self._executor.spec.vocab_size:
+        if min(prompt_ids) < 0 or max(prompt_ids) >= self._executor.spec.vocab_size:
             raise UsageError("The prompt holds a token that the model has no embedding for.")
         room = self._executor.max_model_len - len(prompt_ids)
         if room < 1:

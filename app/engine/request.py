@@ -3,20 +3,64 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from enum import StrEnum
+from typing import Any, Literal
 
 from app.core.sampling_settings import SamplingSettings
+from app.engine.constraint import Constraint
 
-Role = Literal["system", "user", "assistant", "tool"]
+Role = Literal["system", "developer", "user", "assistant", "tool"]
+MAX_LOGPROBS = 20  # OpenAI's limit of `top_logprobs`
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the assistant made; `arguments` is a JSON object as text, as OpenAI has it."""
+
+    id: str
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation."""
+    """One turn of a conversation.
+
+    `content` is plain text: whoever takes OpenAI's list of content parts joins the texts of its
+    text parts with a line break, and refuses images and audio in one sentence. `tool_calls` and
+    `reasoning_content` are the assistant's, `tool_call_id` and `name` those of a tool's result.
+    """
 
     role: Role
     content: str
+    name: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    reasoning_content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedTool:
+    """The reply must be a call of the tool `name`, or of any tool where that is None.
+
+    OpenAI's `tool_choice`: a named function, `required`. For `auto` a request has none of this, for
+    `none` it has no tools either.
+    """
+
+    name: str | None = None
+
+
+class OverflowPolicy(StrEnum):
+    """What becomes of a conversation that is longer than the context.
+
+    STOP refuses a prompt that leaves no room and ends a reply with `length`. DROP_OLDEST leaves out
+    the oldest turns behind the system prompt, before anything is computed, and says so.
+    """
+
+    STOP = "stop"
+    DROP_OLDEST = "drop_oldest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +77,29 @@ def create_request_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A chat (`messages`, for the model's template) or a raw `prompt`; exactly one of both."""
+    """A chat (`messages`, for the model's template) or a raw `prompt`; exactly one of both.
+
+    prompt: text, or token ids that are taken as they are. tools: OpenAI's objects of type
+    `function`, for the template. template_kwargs: further variables of the template, such as
+    `enable_thinking` or `documents`. shows_markers: the special tokens that the reply's format is
+    written with stay in the text, for `app.engine.output_parser`, which needs them; all others are
+    left out in any case. num_logprobs: None for none, 0 for those of the chosen tokens, up to 20
+    for those of the likeliest besides. priority: lower goes first; the window's chat has 0, the
+    port 1. client: who asks, as shown in the list of requests. cache_key: the conversation whose KV
+    cache is kept on disk.
+    """
 
     messages: tuple[Message, ...] = ()
-    prompt: str | None = None
+    prompt: str | tuple[int, ...] | None = None
     sampling: SamplingParams = field(default_factory=SamplingParams)
     request_id: str = field(default_factory=create_request_id)
+    tools: tuple[Mapping[str, Any], ...] = ()
+    forced_tool: ForcedTool | None = None
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    constraint: Constraint | None = None
+    shows_markers: bool = False
+    num_logprobs: int | None = None
+    priority: int = 0
+    overflow: OverflowPolicy = OverflowPolicy.STOP
+    client: str = ""
+    cache_key: str | None = None
