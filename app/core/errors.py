@@ -28,6 +28,14 @@ class ResourceError(AppError):
     """Too little disk, memory or another resource of this machine."""
 
 
+class PortBusyError(ResourceError):
+    """A port cannot be listened on; `free_port` could be."""
+
+    def __init__(self, message: str, *, detail: str = "", free_port: int | None = None) -> None:
+        super().__init__(message, detail=detail)
+        self.free_port = free_port
+
+
 class UsageError(AppError):
     """The caller asked for something that cannot be meant: wrong options, wrong paths."""
 
