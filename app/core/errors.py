@@ -56,6 +56,10 @@ class ContextLengthError(EngineError):
     """A prompt is longer than the context that was planned for."""
 
 
+class RemoteError(AppError):
+    """Another machine's server refused a request, answered nonsense or did not answer."""
+
+
 class ChatStoreError(AppError):
     """Conversations could not be read or saved."""
 

@@ -26,6 +26,11 @@ def settings_path() -> Path:
     return home_dir() / "settings.json"
 
 
+def keys_dir() -> Path:
+    """Keys that the system's keyring cannot keep."""
+    return home_dir() / "keys"
+
+
 def chats_path() -> Path:
     """The conversations' database."""
     return home_dir() / "chats.sqlite3"

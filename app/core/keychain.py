@@ -1,0 +1,100 @@
+"""Keys of servers, where the system keeps passwords; never in a settings file, never in a log."""
+
+from __future__ import annotations
+
+import logging
+import os
+from enum import StrEnum
+from pathlib import Path
+
+_logger = logging.getLogger(__name__)
+
+SERVICE = "DeepInfer"
+
+
+class KeyPlace(StrEnum):
+    """Where a key is kept."""
+
+    NOWHERE = "nowhere"
+    KEYRING = "keyring"
+    FILE = "file"
+    SESSION = "session"
+
+
+class Keychain:
+    """The system's keyring; where there is none, `folder` (files that only their owner may read),
+    or, without a folder, this object's memory. Not for the GUI thread: a keyring may ask the user.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._session: dict[str, str] = {}
+
+    def read(self, name: str) -> str:
+        """The key, or '' when none is kept."""
+        return self._session.get(name) or self._read_file(name) or _read_keyring(name)
+
+    def write(self, name: str, key: str) -> KeyPlace:
+        """Keeps the key in place of an older one; '' forgets it. Returns where it is now.
+
+        Raises OSError when the file cannot be written.
+        """
+        self._session.pop(name, None)
+        self._remove_file(name)
+        is_kept = _write_keyring(name, key)
+        if not key:
+            return KeyPlace.NOWHERE
+        if is_kept:
+            return KeyPlace.KEYRING
+        if self._folder is not None:
+            _write_private(self._folder / name, key)
+            return KeyPlace.FILE
+        self._session[name] = key
+        return KeyPlace.SESSION
+
+    def _read_file(self, name: str) -> str:
+        if self._folder is None or not (self._folder / name).is_file():
+            return ""
+        return (self._folder / name).read_text(encoding="utf-8").strip()
+
+    def _remove_file(self, name: str) -> None:
+        if self._folder is not None:
+            (self._folder / name).unlink(missing_ok=True)
+
+
+def _write_private(path: Path, key: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(key)
+
+
+# keyring is imported where it is used: it looks for backends, which takes a tenth of a second.
+
+
+def _read_keyring(name: str) -> str:
+    import keyring
+
+    try:
+        return keyring.get_password(SERVICE, name) or ""
+    except keyring.errors.NoKeyringError:
+        return ""
+    except Exception:  # a backend is the desktop's: locked, refused, its bus gone
+        _logger.exception("The keyring could not be read.")
+        return ""
+
+
+def _write_keyring(name: str, key: str) -> bool:
+    import keyring
+
+    try:
+        if key:
+            keyring.set_password(SERVICE, name, key)
+        elif keyring.get_password(SERVICE, name) is not None:
+            keyring.delete_password(SERVICE, name)
+    except keyring.errors.NoKeyringError:
+        return False
+    except Exception:  # as above
+        _logger.exception("The keyring could not be written.")
+        return False
+    return True
