@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +14,19 @@ import numpy.typing as npt
 
 from app.checkpoint.reader import Checkpoint
 from app.core.errors import ContextLengthError, EngineError
+from app.engine.executors.block_tables import KV_PAGE_TOKENS, BlockTables
 from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
+
+__all__ = [
+    "KV_PAGE_TOKENS",
+    "PREFILL_CHUNK_TOKENS",
+    "Executor",
+    "LogitsWanted",
+    "MemoryUse",
+    "SequenceChunk",
+    "StateLengths",
+]
 
 # The longest chunk that the engine sends. Small enough that a cancel waits for a fraction of a
 # second even where a CPU prefills only 200 tokens a second.
@@ -69,6 +81,17 @@ class StateLengths:
         """Something else has moved all states on."""
         self._lengths = [None] * len(self._lengths)
 
+    def length(self, slot: int) -> int:
+        """Tokens that a slot's state has seen; EngineError where nobody knows."""
+        length = self._lengths[slot]
+        if length is None:
+            raise EngineError(f"The state of slot {slot} has seen an unknown number of tokens.")
+        return length
+
+    def replace(self, slot: int, num_tokens: int) -> None:
+        """The slot has got another state, which has seen so many tokens."""
+        self._lengths[slot] = num_tokens
+
     def record(self, chunks: Sequence[SequenceChunk]) -> None:
         """What `begin` allowed has run."""
         for chunk in chunks:
@@ -85,21 +108,37 @@ class MemoryUse:
 
 
 class Executor(ABC):
-    """Runs one checkpoint. Not thread-safe: the engine thread owns it."""
+    """Runs one checkpoint. Not thread-safe: the engine thread owns it.
+
+    Keys and values are cached in a pool of `num_pages` pages, each of KV_PAGE_TOKENS positions of
+    all layers that cache any. A slot is a sequence that runs: a row of pages (`map_pages`), which
+    slots may share, and the state of linear layers, which is each slot's own. A page keeps what
+    was written until a chunk, `copy_page` or `write_page` overwrites it, whether mapped or not.
+    With `num_pages` None every slot owns pages for `max_model_len` positions, mapped from the
+    start; else nothing is mapped at first.
+    """
 
     name: str
     kv_dtypes: ClassVar[tuple[str, ...]] = ("fp32",)  # of `KV_DTYPES`; the first is the default
     # Whether `sample` draws on the device, so that a step without it is no measure of decoding.
     draws_where_it_runs: ClassVar[bool] = False
     expands_latents: ClassVar[bool] = False  # before they are cached
+    kv_dtype: str = "fp32"  # of this executor's cache
     activations: str = "fp32"  # what quantized weights are multiplied with
 
     def __init__(
-        self, checkpoint: Checkpoint, spec: ModelSpec, max_model_len: int, num_slots: int = 1
+        self,
+        checkpoint: Checkpoint,
+        spec: ModelSpec,
+        max_model_len: int,
+        num_slots: int = 1,
+        num_pages: int | None = None,
     ) -> None:
         self.spec = spec
         self.max_model_len = max_model_len
         self.num_slots = num_slots
+        self._tables = BlockTables(num_slots, max_model_len, num_pages)
+        self.num_pages = self._tables.num_pages
         self._states = StateLengths(num_slots) if spec.is_recurrent else None
 
     @classmethod
@@ -116,8 +155,8 @@ class Executor(ABC):
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """Runs the chunks; returns per chunk float32 logits [0 | 1 | n, vocab_size].
 
-        Raises ContextLengthError when start + n > max_model_len, EngineError for a start that the
-        state of linear layers does not have.
+        Raises ContextLengthError when start + n > max_model_len, EngineError for positions beyond
+        the slot's pages, and for a start that the state of linear layers does not have.
         """
 
     def sample(
@@ -131,6 +170,78 @@ class Executor(ABC):
         logits = self.step(chunks)
         pairs = zip(samplers, logits, strict=True)
         return [None if sampler is None else sampler.sample(rows[-1]) for sampler, rows in pairs]
+
+    def map_pages(self, slot: int, pages: Sequence[int]) -> None:
+        """Replaces the slot's whole row: position p lies in page `pages[p // KV_PAGE_TOKENS]`.
+
+        Contents stay where they are. A chunk writes its own positions, so the pages that it begins
+        in and goes on to should be no other slot's; those before may be shared. At most as many
+        pages as `max_model_len` takes. An executor may run a token ahead of what `sample` returned:
+        it then writes the next position too, where that has a page. Mapping a page for it early
+        makes decoding faster and is never needed.
+        Raises EngineError for pages that are not of the pool, and for one that comes twice.
+        """
+        self._tables.map(slot, pages)
+
+    @property
+    def page_bytes(self) -> int:
+        """Of a page as `read_page` gives it; 0 where no layer caches positions."""
+        raise NotImplementedError
+
+    def copy_page(self, source: int, target: int) -> None:
+        """All positions of all layers, in the order of calls: after the chunks that ran before."""
+        raise NotImplementedError
+
+    def read_page(self, page: int) -> npt.NDArray[np.uint8]:
+        """A copy of a page, [page_bytes], in this executor's own layout: see `cache_format`.
+
+        What was never written is anything.
+        """
+        raise NotImplementedError
+
+    def write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None:
+        """Replaces a page by what `read_page` gave; EngineError for another size."""
+        raise NotImplementedError
+
+    @property
+    def state_bytes(self) -> int:
+        """Of a slot's state as `read_state` gives it; 0 for models without linear layers."""
+        return self.spec.state_bytes
+
+    def read_state(self, slot: int) -> npt.NDArray[np.uint8]:
+        """A copy of what linear layers know of the slot's sequence, [state_bytes].
+
+        It belongs to the number of tokens that the slot has run. Raises EngineError where that is
+        unknown because a step failed.
+        """
+        raise NotImplementedError
+
+    def write_state(self, slot: int, data: npt.NDArray[np.uint8], num_tokens: int) -> None:
+        """Replaces a slot's state by what `read_state` gave after `num_tokens` tokens.
+
+        The slot's next chunk starts there, or at 0. EngineError for another size.
+        """
+        raise NotImplementedError
+
+    @property
+    def cache_format(self) -> str:
+        """Pages and states of this checkpoint go to executors that give the same words here.
+
+        Frequencies of some ropes depend on `max_model_len`, and keys on them.
+        """
+        ropes = [self.spec.layer_rope(index) for index in range(self.spec.num_hidden_layers)]
+        frequencies = b"".join(
+            rope.inverse_frequencies(self.max_model_len).tobytes() for rope in ropes if rope
+        )
+        return " ".join(
+            (
+                self.name,
+                self.activations,
+                self.kv_dtype,
+                f"{self.page_bytes}+{self.state_bytes}",
+                f"{zlib.crc32(frequencies):08x}",
+            )
+        )
 
     def check_chunks(self, chunks: Sequence[SequenceChunk]) -> None:
         """Raises what `step` promises, before any cache is touched.
@@ -149,6 +260,8 @@ class Executor(ABC):
                 raise EngineError(
                     f"There is no such chunk: slot {chunk.slot}, start {chunk.start}."
                 )
+            if end > self._tables.num_positions(chunk.slot):
+                raise EngineError(f"Slot {chunk.slot} has no page for position {end - 1}.")
             if chunk.token_ids.min() < 0 or chunk.token_ids.max() >= self.spec.vocab_size:
                 raise EngineError(
                     f"A token id is outside the vocabulary of {self.spec.vocab_size}."
