@@ -90,14 +90,15 @@ class StreamedArray:
 Storable = npt.NDArray[Any] | StreamedArray
 
 
-def hash_file(path: Path) -> FileRecord:
-    """Size and sha256 of a file."""
+def hash_file(path: Path, on_read: Callable[[int], None] = lambda num_bytes: None) -> FileRecord:
+    """Size and sha256 of a file; `on_read` hears the size of each block."""
     digest, num_bytes = hashlib.sha256(), 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
             check_cancelled()
             digest.update(block)
             num_bytes += len(block)
+            on_read(len(block))
     return FileRecord(num_bytes, digest.hexdigest())
 
 

@@ -8,9 +8,7 @@ system's clock would not show.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
-import json
 import os
 import time
 from collections.abc import Mapping
@@ -20,9 +18,9 @@ from typing import Any
 
 from app.checkpoint.tensor_file import FileRecord, hash_file
 from app.core.errors import CheckpointError
-from app.core.paths import home_dir
+from app.core.path_memory import PathMemory
 
-_MEMORY_NAME = "verified.json"
+verified = PathMemory("verified.json")
 _MAX_WORKERS = 4
 _SETTLED_NS = 2_000_000_000  # FAT's clock, the slowest, ticks every two seconds
 
@@ -31,13 +29,30 @@ Stamps = dict[str, list[Any]]
 
 def verify_files(directory: Path, records: Mapping[str, FileRecord]) -> None:
     """Raises CheckpointError naming a file whose sha256 is not its record's."""
-    stamps = {name: _stamp(directory / name, record) for name, record in records.items()}
-    key = str(directory.resolve())
-    if _read_memory().get(key) == stamps:
+    stamps = read_stamps(directory, records)
+    if verified.find(directory) == stamps:
         return
     _hash_all(directory, records)
+    remember_verified(directory, stamps)
+
+
+def read_stamps(directory: Path, records: Mapping[str, FileRecord]) -> Stamps:
+    """What tells, without reading them, whether files have changed since; OSError of one."""
+    return {name: _stamp(directory / name, record) for name, record in records.items()}
+
+
+def is_verified(directory: Path, records: Mapping[str, FileRecord]) -> bool:
+    """Whether the files were found sound, and nobody touched them since; reads none of them."""
+    try:
+        return bool(verified.find(directory) == read_stamps(directory, records))
+    except OSError:
+        return False
+
+
+def remember_verified(directory: Path, stamps: Stamps) -> None:
+    """The files were found sound; `stamps` were read before their bytes were."""
     if all(_is_settled(stamp) for stamp in stamps.values()):
-        _remember(key, stamps)
+        verified.remember(directory, stamps)
 
 
 def _stamp(path: Path, record: FileRecord) -> list[Any]:
@@ -60,22 +75,3 @@ def _hash_all(directory: Path, records: Mapping[str, FileRecord]) -> None:
         for name, future in hashes.items():
             if future.result() != records[name]:
                 raise CheckpointError(f"{name} is damaged: its sha256 is not the manifest's.")
-
-
-def _read_memory() -> dict[str, Stamps]:
-    try:
-        memory = json.loads((home_dir() / _MEMORY_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return memory if isinstance(memory, dict) else {}
-
-
-def _remember(key: str, stamps: Stamps) -> None:
-    """Forgets folders that are gone; where nothing can be written, the next load hashes again."""
-    memory = {path: kept for path, kept in _read_memory().items() if os.path.isdir(path)}
-    path = home_dir() / _MEMORY_NAME
-    aside = path.with_name(f"{_MEMORY_NAME}.{os.getpid()}")
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(json.dumps(memory | {key: stamps}), encoding="utf-8")
-        aside.replace(path)

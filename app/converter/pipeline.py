@@ -42,6 +42,7 @@ from app.core.events import (
     GridEvaluation,
     TensorReport,
 )
+from app.core.holds import held
 from app.core.jobs import CancelToken, cancellable_by
 
 _TOOL = f"deepinfer {__version__}"
@@ -90,7 +91,12 @@ def convert(
     )
     comparison = Comparison(tuple(compare)) if evaluate or compare else None
     check_output(output, source_path, overwrite=overwrite)
-    with cancellable_by(request.cancel):
+    with (
+        cancellable_by(request.cancel),
+        held(output, "being converted"),
+        held(WorkDir(output).path, "being converted"),
+        held(source_path, "being converted"),
+    ):
         return _convert(request, output, comparison)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -16,9 +17,18 @@ def home_dir() -> Path:
     return Path(override) if override else Path(platformdirs.user_data_dir(_APP, appauthor=False))
 
 
-def library_dir() -> Path:
-    """The default folder of native checkpoints."""
+def default_library_dir() -> Path:
+    """The folder of native checkpoints as long as nobody moves it."""
     return home_dir() / "models"
+
+
+def library_dir() -> Path:
+    """The folder of native checkpoints: where the setting of this name says, else the default."""
+    try:
+        chosen = json.loads(settings_path().read_text(encoding="utf-8"))["library_dir"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return default_library_dir()
+    return Path(chosen) if chosen and isinstance(chosen, str) else default_library_dir()
 
 
 def settings_path() -> Path:

@@ -17,6 +17,7 @@ class Topic(StrEnum):
     APPEARANCE = "appearance"
     MODELS = "models"
     REPLIES = "replies"
+    DOWNLOADS = "downloads"
 
 
 def _setting(
@@ -181,7 +182,35 @@ class Settings:
         unit=QT_TRANSLATE_NOOP("Settings", "tokens"),
         zero_means=QT_TRANSLATE_NOOP("Settings", "to the end of the context"),
     )
+    hub_endpoint: str = _setting(
+        "",
+        QT_TRANSLATE_NOOP("Settings", "Address of the hub"),
+        QT_TRANSLATE_NOOP(
+            "Settings", "Empty: HF_ENDPOINT where it is set, else https://huggingface.co."
+        ),
+        Topic.DOWNLOADS,
+    )
+    hub_mirrors: str = _setting(
+        "",
+        QT_TRANSLATE_NOOP("Settings", "Further addresses"),
+        QT_TRANSLATE_NOOP(
+            "Settings",
+            "Asked in this order when the hub does not answer; they get no token of it. "
+            "With blanks between them.",
+        ),
+        Topic.DOWNLOADS,
+    )
+    download_threads: int = _setting(
+        4,
+        QT_TRANSLATE_NOOP("Settings", "Files at once"),
+        QT_TRANSLATE_NOOP("Settings", "So many files of one model are fetched side by side."),
+        Topic.DOWNLOADS,
+        least=1,
+        most=16,
+    )
     last_model: str = _hidden("", "The model to load at the start: a folder or a library name.")
+    library_dir: str = _hidden("", "Where the library was moved to; '' is the program's folder.")
+    source_folders: str = _hidden("", "Folders whose models the library lists, too, one a line.")
     window_geometry: str = _hidden("", "Size and place of the window, base64.")
 
 

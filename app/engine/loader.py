@@ -6,10 +6,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.checkpoint.last_used import note_use
 from app.checkpoint.reader import Checkpoint
 from app.core.device import choose_device
 from app.core.errors import CheckpointError
 from app.core.events import LoadedModel
+from app.core.holds import Hold
 from app.engine.card_watch import CardWatch
 from app.engine.engine import Engine
 from app.engine.executors.base import Executor
@@ -30,12 +32,14 @@ class LoadedEngine:
     tokenizer: Tokenizer
     checkpoint: Checkpoint
     model: LoadedModel
+    hold: Hold
     card_watch: CardWatch | None = None
 
     def close(self) -> None:
         """Gives memory and files back."""
         self.engine.close()
         self.checkpoint.close()
+        self.hold.release()
 
 
 def load_engine(
@@ -82,7 +86,9 @@ def load_engine(
         precision=precision_label(checkpoint.manifest, executor.activations),
     )
     engine = Engine(executor, tokenizer)
-    return LoadedEngine(engine, executor, tokenizer, checkpoint, model, placed.card_watch)
+    note_use(model_dir)
+    hold = Hold(model_dir, "loaded")
+    return LoadedEngine(engine, executor, tokenizer, checkpoint, model, hold, placed.card_watch)
 
 
 def _check_tensors(checkpoint: Checkpoint, spec: ModelSpec) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from app.checkpoint.manifest import LinearRecord, Manifest
+from app.checkpoint.bits_label import bits_label, layer_records
+from app.checkpoint.manifest import Manifest
 
 _ACTIVATION_BITS = {"int8": 8, "fp16": 16, "fp32": 32}
-_DENSE_BITS = {"float32": 32, "float16": 16, "bfloat16": 16}
-_VOCABULARY = ("embed_tokens", "lm_head")  # mostly of more bits, and no part of the layers
 
 
 def precision_label(manifest: Manifest, activations: str) -> str:
@@ -14,12 +13,6 @@ def precision_label(manifest: Manifest, activations: str) -> str:
 
     Dense weights meet floats even where int8 `activations` are asked for.
     """
-    layers = [record for name, record in manifest.linears.items() if name not in _VOCABULARY]
-    is_quantized = any(record.quant is not None for record in layers)
-    bits = "/".join(map(str, sorted({_weight_bits(record) for record in layers})))
+    is_quantized = any(record.quant is not None for record in layer_records(manifest))
     met = activations if is_quantized or activations != "int8" else "fp32"
-    return f"W{bits}A{_ACTIVATION_BITS[met]}"
-
-
-def _weight_bits(record: LinearRecord) -> int:
-    return record.quant.bits if record.quant is not None else _DENSE_BITS[record.dtype or "float32"]
+    return f"{bits_label(manifest)}A{_ACTIVATION_BITS[met]}"

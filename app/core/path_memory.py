@@ -1,0 +1,61 @@
+"""Small facts about folders and files, kept in the program's home by their resolved path."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.core.paths import home_dir
+
+
+class PathMemory:
+    """One JSON file. What cannot be read is forgotten; what cannot be written is found out anew."""
+
+    def __init__(self, file_name: str) -> None:
+        self._file_name = file_name
+
+    def read(self) -> dict[str, Any]:
+        """Everything that is remembered."""
+        try:
+            memory = json.loads((home_dir() / self._file_name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return memory if isinstance(memory, dict) else {}
+
+    def find(self, path: Path) -> Any:
+        """What is remembered of one path; None for nothing."""
+        return self.read().get(_key(path))
+
+    def remember(self, path: Path, value: Any) -> None:
+        """Replaces what is known of one path, and forgets paths that are gone."""
+        self.remember_all({_key(path): value})
+
+    def remember_all(self, values: Mapping[str, Any]) -> None:
+        """The same for several, by `str(path.resolve())`."""
+        kept = {path: value for path, value in self.read().items() if os.path.exists(path)}
+        self._write({**kept, **values})
+
+    def move(self, old: Path, new: Path) -> None:
+        """`old`, and what lies in it, is known as `new` from now on."""
+        before, after = _key(old), _key(new)
+        moved = {}
+        for path, value in self.read().items():
+            is_inside = path == before or path.startswith(before + os.sep)
+            moved[after + path[len(before) :] if is_inside else path] = value
+        self._write(moved)
+
+    def _write(self, memory: Mapping[str, Any]) -> None:
+        path = home_dir() / self._file_name
+        aside = path.with_name(f"{self._file_name}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            aside.write_text(json.dumps(memory), encoding="utf-8")
+            aside.replace(path)
+
+
+def _key(path: Path) -> str:
+    return str(path.resolve())
