@@ -36,6 +36,14 @@ class PortBusyError(ResourceError):
         self.free_port = free_port
 
 
+class HubAccessError(InvalidSourceError):
+    """A hub wants a token, another one, or its terms accepted; the sentence names the page."""
+
+
+class HubSilentError(ResourceError):
+    """A hub is silent, busy or broken; another one may have the same files."""
+
+
 class UsageError(AppError):
     """The caller asked for something that cannot be meant: wrong options, wrong paths."""
 

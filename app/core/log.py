@@ -1,10 +1,13 @@
-"""The log: one rotating file per process, nothing on the terminal."""
+"""The log: one rotating file per process, nothing on the terminal, and no secret in it."""
 
 from __future__ import annotations
 
 import logging
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any
+
+from app.core.secrets import redact
 
 _FORMAT = "%(asctime)s %(levelname)s %(process)d %(threadName)s %(name)s: %(message)s"
 _MAX_BYTES = 1_000_000
@@ -19,8 +22,28 @@ def configure_logging(path: Path, level: int = logging.INFO) -> None:
     """
     root = logging.getLogger()
     root.setLevel(level)
+    logging.setLogRecordFactory(_create_record)
     root.addHandler(_create_handler(path))
     logging.captureWarnings(True)
+
+
+class _Formatter(logging.Formatter):
+    """Traces hold values, too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
+
+
+def _create_record(*args: Any, **options: Any) -> logging.LogRecord:
+    """Of any logger, for any handler: a message without secrets."""
+    record = logging.LogRecord(*args, **options)
+    try:
+        message = record.getMessage()
+    except (TypeError, ValueError, KeyError):  # the handler reports a message that cannot be made
+        return record
+    if (clean := redact(message)) != message:
+        record.msg, record.args = clean, ()
+    return record
 
 
 def _create_handler(path: Path) -> logging.Handler:
@@ -31,5 +54,5 @@ def _create_handler(path: Path) -> logging.Handler:
         )
     except OSError:
         return logging.NullHandler()
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setFormatter(_Formatter(_FORMAT))
     return handler

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from app.core.log import configure_logging
+from app.core.secrets import remember_secret
 
 
 @pytest.fixture(autouse=True)
 def _restore_root_logger() -> Iterator[None]:
     root = logging.getLogger()
-    level, handlers = root.level, list(root.handlers)
+    level, handlers, factory = root.level, list(root.handlers), logging.getLogRecordFactory()
     # pytest undoes what it replaces in `warnings`, not what logging remembers of it.
     logging.captureWarnings(False)
     yield
@@ -24,6 +25,7 @@ def _restore_root_logger() -> Iterator[None]:
         root.removeHandler(handler)
         handler.close()
     root.setLevel(level)
+    logging.setLogRecordFactory(factory)
 
 
 def test_messages_and_warnings_reach_the_file(tmp_path: Path) -> None:
@@ -53,3 +55,23 @@ def test_an_unwritable_place_does_not_stop_the_start(tmp_path: Path) -> None:
     blocker.write_text("not a folder")
     configure_logging(blocker / "app.log")
     logging.getLogger("app.test").info("goes nowhere")
+
+
+def test_secrets_are_in_no_record_and_no_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret, token = "s3cret of mine", "hf_abcdefghijklmnop"
+    remember_secret(secret)
+    path = tmp_path / "app.log"
+    configure_logging(path)
+    logger = logging.getLogger("app.test")
+    logger.info("%s and %s", secret, {"Authorization": f"Bearer {token}"})
+    try:
+        raise ValueError(f"Bearer {token} {secret}")
+    except ValueError:
+        logger.exception("bad %s", token)
+    written = path.read_text(encoding="utf-8")
+    assert written.count("[secret]") >= 5
+    for text in (written, *(record.getMessage() for record in caplog.records)):
+        assert secret not in text
+        assert token not in text
