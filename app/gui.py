@@ -90,7 +90,8 @@ class Program:
     def __init__(self, app: QApplication) -> None:
         self._garbage = GuiGarbageCollector()
         self.settings = SettingsStore(settings_path())
-        self.theme = Theme(app, ThemeMode(self.settings.values.theme))
+        values = self.settings.values
+        self.theme = Theme(app, ThemeMode(values.theme), values.font_percent)
         self.store = ChatStore.open(chats_path())
         self.controllers = Controllers(
             conversion=ConversionController(library_dir()),

@@ -11,6 +11,7 @@ from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.events import ErrorInfo
+from app.core.settings import SETTING_FIELDS
 from app.core.settings_store import SettingsStore
 from app.ui.controllers import Controllers
 from app.ui.dialogs.close_dialog import CloseDialog
@@ -18,11 +19,14 @@ from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
 from app.ui.pages.download_page import DownloadPage
+from app.ui.pages.settings_page import SettingsPage
 from app.ui.pages.validate_page import ValidatePage
 from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.drop_overlay import DropOverlay
 from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
+
+_ZOOM_STEP_PERCENT = 10
 
 
 class MainWindow(QMainWindow):
@@ -52,14 +56,16 @@ class MainWindow(QMainWindow):
         self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
         self.validate_page = ValidatePage(controllers.validation)
         self.download_page = DownloadPage(controllers.download)
+        self.settings_page = SettingsPage(settings)
         self.banners = BannerStack()
         self._pages = QStackedWidget()
-        self._rail = NavigationRail(
+        self.navigation = NavigationRail(
             [
                 NavigationItem("chat", self.tr("Chat"), "Ctrl+1"),
                 NavigationItem("convert", self.tr("Convert"), "Ctrl+2"),
                 NavigationItem("validate", self.tr("Validate"), "Ctrl+3"),
                 NavigationItem("download", self.tr("Download"), "Ctrl+4"),
+                NavigationItem("settings", self.tr("Settings"), "Ctrl+,"),
             ],
             theme.mode,
         )
@@ -128,6 +134,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             self._ask_to_close()
             return
+        self.settings_page.flush()
         geometry = self.saveGeometry().toBase64().data()
         self._settings.update(window_geometry=bytes(geometry).decode("ascii"))
         super().closeEvent(event)
@@ -173,13 +180,31 @@ class MainWindow(QMainWindow):
     def _on_page_requested(self, position: int) -> None:
         self._pages.setCurrentIndex(position)
         self.overlay.set_checks(self._pages.currentWidget() is self.validate_page)
-        self._rail.select(position)
+        self.navigation.select(position)
         if page := self._pages.currentWidget():
             page.setFocus()
 
     def _on_theme_requested(self, mode: ThemeMode) -> None:
         self._theme.set_mode(mode)
         self._settings.update(theme=mode.value)
+        self.settings_page.refresh()
+
+    def _on_setting_changed(self, name: str) -> None:
+        values = self._settings.values
+        if name == "theme":
+            self._theme.set_mode(ThemeMode(values.theme))
+            self.navigation.show_theme(self._theme.mode)
+        elif name == "font_percent":
+            self._theme.set_font_percent(values.font_percent)
+
+    def _zoom(self, steps: int) -> None:
+        """`steps` larger; 0 is back to the usual size."""
+        wanted = self._settings.values.font_percent + steps * _ZOOM_STEP_PERCENT if steps else 100
+        declared = SETTING_FIELDS["font_percent"].metadata
+        percent = int(min(max(wanted, declared["least"]), declared["most"]))
+        self._settings.update(font_percent=percent)
+        self._theme.set_font_percent(percent)
+        self.settings_page.refresh()
 
     def _on_conversion_finished(self) -> None:
         self._controllers.library.refresh()
@@ -196,9 +221,14 @@ class MainWindow(QMainWindow):
 
     def _build(self) -> None:
         self.setWindowTitle("DeepInfer")
-        self.setMinimumSize(720, 520)
-        pages = (self.chat_page, self.convert_page, self.validate_page, self.download_page)
-        for page in pages:
+        self.setMinimumSize(720, 560)
+        for page in (
+            self.chat_page,
+            self.convert_page,
+            self.validate_page,
+            self.download_page,
+            self.settings_page,
+        ):
             self._pages.addWidget(page)
         body = QVBoxLayout()
         body.setContentsMargins(0, 0, 0, 0)
@@ -209,14 +239,15 @@ class MainWindow(QMainWindow):
         row = QHBoxLayout(content)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
-        row.addWidget(self._rail)
+        row.addWidget(self.navigation)
         row.addLayout(body, 1)
         self.setCentralWidget(content)
         self.show_page(self.chat_page)
 
     def _connect(self) -> None:
-        self._rail.page_requested.connect(self._on_page_requested)
-        self._rail.theme_requested.connect(self._on_theme_requested)
+        self.navigation.page_requested.connect(self._on_page_requested)
+        self.navigation.theme_requested.connect(self._on_theme_requested)
+        self.settings_page.changed.connect(self._on_setting_changed)
         self.convert_page.file_requested.connect(self.pick_files)
         self.convert_page.folder_requested.connect(self.pick_folder)
         self.convert_page.starter_requested.connect(self.convert_starter)
@@ -242,6 +273,11 @@ class MainWindow(QMainWindow):
             "Ctrl+2": lambda: self.show_page(self.convert_page),
             "Ctrl+3": lambda: self.show_page(self.validate_page),
             "Ctrl+4": lambda: self.show_page(self.download_page),
+            "Ctrl+,": lambda: self.show_page(self.settings_page),
+            "Ctrl+=": lambda: self._zoom(1),
+            "Ctrl++": lambda: self._zoom(1),
+            "Ctrl+-": lambda: self._zoom(-1),
+            "Ctrl+0": lambda: self._zoom(0),
             "Ctrl+B": chat.toggle_conversations,
             "Ctrl+Shift+B": chat.toggle_panel,
             "Ctrl+R": chat.regenerate,

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.core.paths import resources_dir
 
@@ -137,11 +137,18 @@ _BASE_POINT_SIZE = 10.5
 
 
 def ui_font(scale: float = 1.0, *, bold: bool = False) -> QFont:
-    """The interface's face at `scale` times the base size."""
+    """The interface's face at `scale` times the base size, which the application's font is."""
     font = QFont()
     font.setFamilies(list(UI_FAMILIES))
-    font.setPointSizeF(_BASE_POINT_SIZE * scale)
+    font.setPointSizeF(QApplication.font().pointSizeF() * scale)
     font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
+    return font
+
+
+def _base_font(percent: int) -> QFont:
+    font = QFont()
+    font.setFamilies(list(UI_FAMILIES))
+    font.setPointSizeF(_BASE_POINT_SIZE * percent / 100)
     return font
 
 
@@ -150,7 +157,7 @@ def mono_font(scale: float = 0.95) -> QFont:
     font = QFont()
     font.setFamilies(list(MONO_FAMILIES))
     font.setStyleHint(QFont.StyleHint.Monospace)
-    font.setPointSizeF(_BASE_POINT_SIZE * scale)
+    font.setPointSizeF(QApplication.font().pointSizeF() * scale)
     return font
 
 
@@ -212,13 +219,13 @@ def system_is_dark() -> bool:
 class Theme(QObject):
     """Applies the chosen mode to the application and follows the desktop when asked to."""
 
-    def __init__(self, app: QApplication, mode: ThemeMode) -> None:
+    def __init__(self, app: QApplication, mode: ThemeMode, font_percent: int = 100) -> None:
         super().__init__()
         self._app = app
         self._mode = mode
         self._applied: Tokens | None = None
         app.setStyle("Fusion")
-        app.setFont(ui_font())
+        app.setFont(_base_font(font_percent))
         app.styleHints().colorSchemeChanged.connect(self._on_desktop_scheme_changed)
         self.set_mode(mode)
 
@@ -233,6 +240,20 @@ class Theme(QObject):
         schemes = {ThemeMode.LIGHT: Qt.ColorScheme.Light, ThemeMode.DARK: Qt.ColorScheme.Dark}
         self._app.styleHints().setColorScheme(schemes.get(mode, Qt.ColorScheme.Unknown))
         self._apply()
+
+    def set_font_percent(self, percent: int) -> None:
+        """Changes the size of all text at once, also of widgets that have a size of their own."""
+        factor = percent * _BASE_POINT_SIZE / 100 / self._app.font().pointSizeF()
+        own = [
+            (widget, widget.font())
+            for widget in self._app.allWidgets()
+            if widget.testAttribute(Qt.WidgetAttribute.WA_SetFont)
+        ]
+        self._app.setFont(_base_font(percent))
+        self._app.setStyleSheet(self._app.styleSheet())  # what it has polished keeps its old font
+        for widget, font in own:
+            font.setPointSizeF(font.pointSizeF() * factor)
+            widget.setFont(font)
 
     def _on_desktop_scheme_changed(self) -> None:
         if self._mode is ThemeMode.SYSTEM:
@@ -258,6 +279,12 @@ def set_role(widget: QWidget, name: str, value: str | bool) -> None:
     widget.style().unpolish(widget)
     widget.style().polish(widget)
     QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))  # frames measure their margins
+
+
+def make_large(button: QPushButton) -> None:
+    """The one thing to do next."""
+    button.setFont(ui_font(1.14))
+    set_role(button, "size", "large")
 
 
 def contrast_ratio(first: str, second: str) -> float:

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QActionGroup
-from PySide6.QtWidgets import QButtonGroup, QFrame, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.ui.icons import IconButton, render_icon
-from app.ui.theme import ThemeMode
+from app.ui.theme import ThemeMode, ui_font
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +45,11 @@ class NavigationRail(QFrame):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("navigation_rail")
-        self.setFixedWidth(84)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._group = QButtonGroup(self)
         self._group.idClicked.connect(self.page_requested)
         self.theme_button = IconButton("theme", self.tr("Theme"))
+        self._modes = QActionGroup(self)
         self.theme_button.setMenu(self._create_theme_menu(mode))
         self.theme_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._build(items)
@@ -51,6 +61,11 @@ class NavigationRail(QFrame):
     def button(self, position: int) -> QToolButton:
         """The button of one page."""
         return self._group.button(position)  # type: ignore[return-value]
+
+    def show_theme(self, mode: ThemeMode) -> None:
+        """Marks the theme that is chosen."""
+        for action in self._modes.actions():
+            action.setChecked(ThemeMode(action.data()) is mode)
 
     def _build(self, items: Sequence[NavigationItem]) -> None:
         layout = QVBoxLayout(self)
@@ -70,11 +85,13 @@ class NavigationRail(QFrame):
     def _create_button(self, item: NavigationItem) -> QToolButton:
         button = IconButton(item.icon, f"{item.label} ({item.shortcut})", size=22)
         button.setText(item.label)
+        button.setFont(ui_font(0.86))
         button.setAccessibleName(item.label)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         button.setIconSize(QSize(22, 22))
         button.setCheckable(True)
-        button.setFixedWidth(68)
+        button.setMinimumWidth(68)
+        button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         button.set_kind("nav")
         return button
 
@@ -85,12 +102,13 @@ class NavigationRail(QFrame):
             ThemeMode.DARK: self.tr("Dark"),
         }
         menu = QMenu(self)
-        group = QActionGroup(menu)
         for choice, label in labels.items():
             action = menu.addAction(label)
             action.setCheckable(True)
-            action.setChecked(choice is mode)
             action.setData(choice)
-            group.addAction(action)
-        group.triggered.connect(lambda action: self.theme_requested.emit(ThemeMode(action.data())))
+            self._modes.addAction(action)
+        self._modes.triggered.connect(
+            lambda action: self.theme_requested.emit(ThemeMode(action.data()))
+        )
+        self.show_theme(mode)
         return menu

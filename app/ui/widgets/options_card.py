@@ -19,7 +19,7 @@ from app.controllers.conversion_job import ConversionOptions
 from app.core.events import ConversionPlan, ErrorInfo, MeasuringProgressed
 from app.core.units import format_bytes
 from app.ui.grid_labels import COMPARED_GRIDS, grid_help, grid_label
-from app.ui.theme import set_role, ui_font
+from app.ui.theme import make_large, set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.collapsible import Collapsible
 from app.ui.widgets.flow_layout import FlowLayout
@@ -141,7 +141,7 @@ class OptionsCard(Card):
         set_role(self.problem, "tone", "danger")
         set_role(self._bar, "thin", "true")
         set_role(self.convert_button, "kind", "primary")
-        set_role(self.convert_button, "size", "large")
+        make_large(self.convert_button)
         self.rows.addLayout(self._create_head())
         for widget in (self._bar, self._facts, self.problem):
             self.rows.addWidget(widget)

@@ -10,7 +10,7 @@ from app.core.events import ConversionReport
 from app.core.units import format_bytes
 from app.ui.formats import format_count, format_duration, format_error
 from app.ui.path_labels import path_label
-from app.ui.theme import set_role, ui_font
+from app.ui.theme import make_large, set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.saved_label import SavedLabel
 
@@ -103,7 +103,7 @@ class ReportCard(Card):
     def _build(self) -> None:
         set_role(self._notes, "tone", "muted")
         set_role(self.chat_button, "kind", "primary")
-        set_role(self.chat_button, "size", "large")
+        make_large(self.chat_button)
         self.chat_button.clicked.connect(self._on_chat_clicked)
         self.folder_button.clicked.connect(self._on_folder_clicked)
         self.save_button.clicked.connect(self._on_save_clicked)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.core.events import ConversionPlan
 from app.ui.grid_labels import grid_label
-from app.ui.theme import set_role, ui_font
+from app.ui.theme import make_large, set_role, ui_font
 from app.ui.widgets.card import Card
 
 
@@ -31,7 +31,7 @@ class ResumeCard(Card):
         self.restart_button = QPushButton(self.tr("Start over"))
         cancel = QPushButton(self.tr("Cancel"))
         set_role(self.resume_button, "kind", "primary")
-        set_role(self.resume_button, "size", "large")
+        make_large(self.resume_button)
         self.resume_button.clicked.connect(self.resume_requested)
         self.restart_button.clicked.connect(self.restart_requested)
         cancel.clicked.connect(self.cancel_requested)

@@ -1,0 +1,60 @@
+"""One of a few named values: a button that shows it, with all of them as its menu."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+
+from app.ui.icons import IconButton
+
+
+class ChoiceButton(IconButton):
+    """`choices` gives each value the label that is shown.
+
+    Signals:
+        value_changed(str): by the user.
+    """
+
+    value_changed = Signal(str)
+
+    def __init__(
+        self, name: str, choices: Mapping[str, str], parent: QWidget | None = None
+    ) -> None:
+        super().__init__("chevron_down", name, parent, size=16)
+        self._name, self._choices = name, dict(choices)
+        self.value = next(iter(choices))
+        self.set_kind("picker")
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the text
+        self._group = QActionGroup(self)
+        self.setMenu(self._create_menu())
+        self.set_value(self.value)
+
+    def set_value(self, value: str) -> None:
+        """Shows a value without telling anyone."""
+        self.value = value
+        self.setText(self._choices[value])
+        self.setToolTip("")
+        self.setAccessibleName(f"{self._name}: {self._choices[value]}")
+        for action in self._group.actions():
+            action.setChecked(action.data() == value)
+
+    def _create_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        for value, label in self._choices.items():
+            action = menu.addAction(label)
+            action.setCheckable(True)
+            action.setData(value)
+            self._group.addAction(action)
+        self._group.triggered.connect(lambda action: self._choose(action.data()))
+        return menu
+
+    def _choose(self, value: str) -> None:
+        if value != self.value:
+            self.set_value(value)
+            self.value_changed.emit(value)
