@@ -11,10 +11,11 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.chat.store import ChatStore
 from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnStats
+from app.controllers.chat_engine import ChatEngine
 from app.controllers.chat_request import create_request, to_stats
 from app.controllers.open_conversation import OpenConversation
+from app.controllers.remote_link import ConnectRemote
 from app.controllers.reply import RunningReply
-from app.controllers.worker_link import WorkerLink
 from app.core.errors import AppError, ChatStoreError
 from app.core.events import (
     EngineState,
@@ -32,6 +33,7 @@ from app.core.events import (
     WorkerUnresponsive,
 )
 from app.core.sampling_settings import SamplingSettings
+from app.remote.endpoint import RemoteEndpoint
 from app.workers.commands import CancelRequest, LoadModel, SubmitRequest, UnloadModel
 
 
@@ -103,11 +105,11 @@ class ChatController(QObject):
         self._store = store
         self._state = ChatState.UNLOADED
         self._model: LoadedModel | None = None
-        self._last_load: LoadModel | None = None
+        self._last_load: LoadModel | ConnectRemote | None = None
         self._reply: RunningReply | None = None
         self._open = OpenConversation.create(store, "", SamplingSettings())
-        self._link = WorkerLink(service, self)
-        self._link.event_received.connect(self._on_link_event_received)
+        self.engine = ChatEngine(service, self)
+        self.engine.event_received.connect(self._on_engine_event_received)
 
     # --- the engine --------------------------------------------------------------------------
 
@@ -124,7 +126,7 @@ class ChatController(QObject):
     @property
     def worker_pid(self) -> int | None:
         """The engine's process id; None when there is none."""
-        return self._link.pid
+        return self.engine.local.pid
 
     def load_model(
         self,
@@ -139,15 +141,19 @@ class ChatController(QObject):
         answered by `model_loaded` or `failed`."""
         self._load(LoadModel(model_dir, device, max_model_len, activations, kv_dtype))
 
+    def connect_remote(self, endpoint: RemoteEndpoint) -> None:
+        """Lets a server somewhere else answer; answered as `load_model` is."""
+        self._load(ConnectRemote(endpoint))
+
     def unload_model(self) -> None:
         """Gives the model's memory back; no effect without a model."""
         if self._model is not None:
             self._set_state(ChatState.UNLOADING)
-            self._link.send(UnloadModel())
+            self.engine.send(UnloadModel())
 
     def restart(self) -> None:
         """Ends the worker, if it still lives, starts a fresh one and loads the last model again."""
-        self._link.end(timeout_s=0)
+        self.engine.end(timeout_s=0)
         self._model = None
         if self._last_load is None:
             self._set_state(ChatState.UNLOADED)
@@ -159,15 +165,15 @@ class ChatController(QObject):
         """Saves what a running reply has, ends the worker process and waits for it, closes the
         store; call once before the application quits."""
         self._interrupt_reply()
-        self._link.shutdown()
+        self.engine.shutdown()
         self._store.close()
 
-    def _load(self, command: LoadModel) -> None:
+    def _load(self, command: LoadModel | ConnectRemote) -> None:
         self._last_load = command
         if self._state is ChatState.FAILED:
-            self._link.end()  # after a fault of a card its process cannot use it any more
+            self.engine.end()  # after a fault of a card its process cannot use it any more
         self._set_state(ChatState.LOADING)
-        self._link.send(command)
+        self.engine.send(command)
 
     # --- conversations -----------------------------------------------------------------------
 
@@ -266,7 +272,7 @@ class ChatController(QObject):
     def stop(self) -> None:
         """Stops the running reply within one token; it ends with `reply_finished`."""
         if self._reply is not None:
-            self._link.send(CancelRequest(self._reply.request_id))
+            self.engine.send(CancelRequest(self._reply.request_id))
 
     def regenerate(self) -> None:
         """Replaces the last reply of the open conversation, or asks for the one that failed;
@@ -288,7 +294,7 @@ class ChatController(QObject):
         self._reply.tokens_per_second.connect(self.tokens_per_second)
         self._set_state(ChatState.GENERATING)
         self.reply_started.emit(conversation_id)
-        self._link.send(SubmitRequest(request))
+        self.engine.send(SubmitRequest(request))
 
     def _finish_reply(self, reply: RunningReply, stats: TurnStats | None) -> None:
         """`stats` None: interrupted."""
@@ -333,7 +339,7 @@ class ChatController(QObject):
     # --- events ------------------------------------------------------------------------------
 
     @Slot(object)
-    def _on_link_event_received(self, event: Event) -> None:
+    def _on_engine_event_received(self, event: Event) -> None:
         match event:
             case TokensGenerated() | PrefillProgressed() | RequestFinished() | RequestFailed():
                 if self._reply is not None and event.request_id == self._reply.request_id:
@@ -368,7 +374,7 @@ class ChatController(QObject):
         if event.state is EngineState.FAILED and event.error is not None:
             self.failed.emit(event.error)
         if event.state is EngineState.UNLOADED:
-            self._link.end()  # what a card keeps for a process is given back with the process
+            self.engine.release()
 
     def _receive_death(self, event: WorkerDied) -> None:
         had_text = self._reply is not None and bool(self._reply.text)

@@ -51,7 +51,8 @@ class RunningReply(QObject):
 
     def add(self, event: TokensGenerated) -> None:
         """New tokens: the text goes to the writer at once, to the page with the next tick."""
-        self._rate.add(len(event.token_ids), time.monotonic())
+        # Another server tells no ids: each piece of text is taken for a token.
+        self._rate.add(len(event.token_ids) or bool(event.text), time.monotonic())
         if event.text:
             self._parts.append(event.text)
             self.writer.append(event.text)

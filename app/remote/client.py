@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 from httpx2 import AsyncClient, EventSource, Limits, Response, Timeout
@@ -31,6 +32,20 @@ async def list_models(endpoint: RemoteEndpoint) -> tuple[RemoteModel, ...]:
     if not isinstance(entries, list):
         raise RemoteError(f"{endpoint.base_url} lists no models; is it an OpenAI server?")
     return tuple(_to_model(entry) for entry in entries if isinstance(entry, dict))
+
+
+async def choose_model(endpoint: RemoteEndpoint) -> tuple[RemoteEndpoint, RemoteModel]:
+    """The wanted model, or the first one that the server lists, and the endpoint with its name;
+    raises RemoteError.
+    """
+    models = await list_models(endpoint)
+    wanted = [model for model in models if model.name == endpoint.model or not endpoint.model]
+    if not models:
+        raise RemoteError(f"{endpoint.base_url} has no model loaded.")
+    if not wanted:
+        names = ", ".join(model.name for model in models[:5])
+        raise RemoteError(f"{endpoint.base_url} has no model {endpoint.model}; it has {names}.")
+    return replace(endpoint, model=wanted[0].name), wanted[0]
 
 
 async def stream_chat(endpoint: RemoteEndpoint, request: Request) -> AsyncIterator[Chunk]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import time
 from collections.abc import Callable
 
-from app.core.errors import AppError
+from app.core.errors import AppError, JobCancelledError
 from app.core.events import (
     ErrorInfo,
     Event,
@@ -21,8 +19,7 @@ from app.engine.request import Request
 from app.remote.chunks import Chunk
 from app.remote.client import stream_chat
 from app.remote.endpoint import RemoteEndpoint
-
-_logger = logging.getLogger(__name__)
+from app.remote.loop_task import LoopTask
 
 _REASONS = {"length": FinishReason.LENGTH}
 
@@ -40,53 +37,37 @@ class RemoteReply:
         self._endpoint = endpoint
         self._request = request
         self._listener = listener
-        self._loop = asyncio.new_event_loop()
-        self._task: asyncio.Task[None] | None = None
-        self._is_cancelled = False
+        self._task = LoopTask(self._read)
         self._meter = _Meter()
         self._thoughts = _ThinkWriter()
 
     def run(self) -> None:
         """Streams; tells RequestFinished or RequestFailed at last."""
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            event = runner.run(self._stream())
-        self._listener(event)
+        try:
+            self._task.run()
+        except JobCancelledError:
+            self._finish(FinishReason.CANCELLED)
+        except AppError as error:
+            info = ErrorInfo.from_exception(error)
+            self._listener(RequestFailed(self._request.request_id, info))
+        else:
+            self._finish(_REASONS.get(self._meter.finish_reason, FinishReason.STOP))
 
     def cancel(self) -> None:
         """Closes the connection, which ends the reply at the server; RequestFinished(cancelled)
         comes at once. No effect on a reply that has ended.
         """
-        self._is_cancelled = True
-        try:
-            self._loop.call_soon_threadsafe(self._cancel_task)
-        except RuntimeError:
-            _logger.debug("The reply had ended already.")  # the loop is closed
-
-    def _cancel_task(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _stream(self) -> Event:
-        self._task = asyncio.ensure_future(self._read())
-        if self._is_cancelled:
-            self._task.cancel()
-        try:
-            await self._task
-        except asyncio.CancelledError:
-            return self._finished(FinishReason.CANCELLED)
-        except AppError as error:
-            return RequestFailed(self._request.request_id, ErrorInfo.from_exception(error))
-        reason = _REASONS.get(self._meter.finish_reason, FinishReason.STOP)
-        return self._finished(reason)
+        self._task.cancel()
 
     async def _read(self) -> None:
         async for chunk in stream_chat(self._endpoint, self._request):
             self._meter.add(chunk, time.monotonic())
             self._tell(self._thoughts.write(chunk))
 
-    def _finished(self, reason: FinishReason) -> RequestFinished:
+    def _finish(self, reason: FinishReason) -> None:
         self._tell(self._thoughts.close())
-        return RequestFinished(self._request.request_id, reason, self._meter.usage())
+        usage = self._meter.usage()
+        self._listener(RequestFinished(self._request.request_id, reason, usage))
 
     def _tell(self, text: str) -> None:
         if text:

@@ -1,0 +1,68 @@
+"""Who answers the chat: the engine in a process of this program, or another server."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from app.controllers.remote_link import ConnectRemote, RemoteLink
+from app.controllers.worker_link import WorkerLink
+from app.core.events import Event
+from app.workers.commands import Command, LoadModel
+from app.workers.process import STOP_TIMEOUT_S
+
+
+class ChatEngine(QObject):
+    """`local` is shared with the port, which sets `is_kept`: then its process stays without a
+    model, and with one that the chat does not use.
+
+    Signals:
+        event_received(Event): of the one that answers.
+    """
+
+    event_received = Signal(object)
+
+    def __init__(self, service: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.local = WorkerLink(service, self)
+        self.is_kept = False
+        self._remote = RemoteLink(self)
+        self._active: WorkerLink | RemoteLink = self.local
+        for link in (self.local, self._remote):
+            link.event_received.connect(partial(self._on_link_event_received, link))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether another server answers."""
+        return self._active is self._remote
+
+    def send(self, command: Command) -> None:
+        """To whoever answers; LoadModel and ConnectRemote say who that is from now on."""
+        match command:
+            case ConnectRemote() if not self.is_remote:
+                self.release()
+                self._active = self._remote
+            case LoadModel() if self.is_remote:
+                self._remote.give_up()
+                self._active = self.local
+        self._active.send(command)
+
+    def end(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Ends the process, if that is what answers; the next command starts another."""
+        if not self.is_remote:
+            self.local.end(timeout_s)
+
+    def release(self) -> None:
+        """Ends the process unless the port needs it: what a card keeps for it is given back."""
+        if not self.is_kept:
+            self.end()
+
+    def shutdown(self) -> None:
+        """Ends both and waits."""
+        self._remote.shutdown()
+        self.local.shutdown()
+
+    def _on_link_event_received(self, link: QObject, event: Event) -> None:
+        if link is self._active:
+            self.event_received.emit(event)
