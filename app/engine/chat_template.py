@@ -67,10 +67,17 @@ class ChatTemplate:
 
         `variables` are those a template may read besides, for instance `enable_thinking`.
         """
+        source = self.source(with_tools=bool(tools))
         turns = [_to_turn(turn) if isinstance(turn, Message) else dict(turn) for turn in messages]
+        if "developer" not in source:
+            turns = [_without_developer(turn) for turn in turns]
         scope = {"documents": None, **self._special_tokens, **variables}
-        scope |= {"messages": turns, "tools": tools, "add_generation_prompt": add_generation_prompt}
-        template = self._select(tools)
+        scope |= {
+            "messages": turns,
+            "tools": tools or None,
+            "add_generation_prompt": add_generation_prompt,
+        }
+        template = self._select(source)
         try:
             return self._generate(template, scope)
         except Exception as error:
@@ -78,15 +85,25 @@ class ChatTemplate:
                 f"The model's chat template refused this conversation: {error}"
             ) from error
 
-    def _select(self, tools: Sequence[Mapping[str, Any]] | None) -> jinja2.Template:
-        wanted = ("tool_use", "default") if tools else ("default",)
+    def reads_tools(
+        self, messages: Sequence[Message | Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
+    ) -> bool:
+        """Whether `tools` make any difference to the prompt. Raises as `render`."""
+        return self.render(messages, tools=tools) != self.render(messages)
+
+    def source(self, *, with_tools: bool = False) -> str:
+        """The Jinja program. Raises `UnsupportedError` where there is only one for other uses."""
+        wanted = ("tool_use", "default") if with_tools else ("default",)
         name = next((name for name in wanted if name in self._sources), None)
         if name is None:
             known = ", ".join(sorted(self._sources))
             raise UnsupportedError(f"The model has no default chat template, only: {known}.")
-        if name not in self._compiled:
-            self._compiled[name] = self._compile(self._sources[name])
-        return self._compiled[name]
+        return self._sources[name]
+
+    def _select(self, source: str) -> jinja2.Template:
+        if source not in self._compiled:
+            self._compiled[source] = self._compile(source)
+        return self._compiled[source]
 
     def _generate(self, template: jinja2.Template, scope: Mapping[str, Any]) -> str:
         self._environment.start_clock()
@@ -116,6 +133,11 @@ def _to_turn(message: Message) -> dict[str, Any]:
     if message.tool_calls:
         turn["tool_calls"] = [_to_call(call) for call in message.tool_calls]
     return turn
+
+
+def _without_developer(turn: dict[str, Any]) -> dict[str, Any]:
+    """OpenAI's newer name of the system prompt, which most templates do not know."""
+    return turn | {"role": "system"} if turn.get("role") == "developer" else turn
 
 
 def _to_call(call: ToolCall) -> dict[str, Any]:

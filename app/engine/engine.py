@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from app.core.errors import ContextLengthError, UsageError
+from app.core.errors import EngineError, UsageError
 from app.core.events import (
+    ErrorInfo,
     FinishReason,
     PrefillProgressed,
+    PromptTruncated,
+    RequestFailed,
     RequestFinished,
+    TokenLogprob,
     TokensGenerated,
 )
 from app.engine.detokenizer import Detokenizer
 from app.engine.executors.base import Executor, MemoryUse
+from app.engine.grammar import GrammarCompiler, TokenMatcher
+from app.engine.prompt import Prompt, PromptEncoder
 from app.engine.request import Request
 from app.engine.sampling import Sampler
 from app.engine.scheduler import ScheduledChunk, Scheduler
@@ -18,7 +24,9 @@ from app.engine.sequence import Sequence
 from app.engine.stop_strings import StopStringMatcher
 from app.engine.tokenizer import Tokenizer
 
-RequestEvent = PrefillProgressed | TokensGenerated | RequestFinished
+RequestEvent = (
+    PromptTruncated | PrefillProgressed | TokensGenerated | RequestFinished | RequestFailed
+)
 
 
 class Engine:
@@ -30,6 +38,9 @@ class Engine:
         is_recurrent = executor.spec.is_recurrent
         self._scheduler = Scheduler(executor.num_slots, is_recurrent=is_recurrent)
         self._stop_ids = {*executor.spec.eos_token_ids, *tokenizer.eos_token_ids}
+        vocab_size = executor.spec.vocab_size
+        self._prompts = PromptEncoder(tokenizer, executor.max_model_len, vocab_size)
+        self._grammars = GrammarCompiler(tokenizer, vocab_size, self._stop_ids)
 
     @property
     def has_work(self) -> bool:
@@ -40,13 +51,16 @@ class Engine:
         """The executor's memory by cause."""
         return self._executor.memory_use()
 
-    def add(self, request: Request) -> None:
-        """Queues a request.
+    def add(self, request: Request) -> list[RequestEvent]:
+        """Queues a request; PromptTruncated where turns were left out of its prompt.
 
         Raises UsageError for parameters that cannot be, ContextLengthError for a prompt that leaves
         no room.
         """
-        self._scheduler.add(self._create_sequence(request, self._encode(request)))
+        prompt = self._prompts.encode(request)
+        self._scheduler.add(self._create_sequence(request, prompt))
+        num_dropped = prompt.num_dropped_messages
+        return [PromptTruncated(request.request_id, num_dropped)] if num_dropped else []
 
     def cancel(self, request_id: str) -> list[RequestEvent]:
         """Ends a request now; no event when it has ended already."""
@@ -71,44 +85,38 @@ class Engine:
         """Gives the executor's memory back."""
         self._executor.close()
 
-    def _encode(self, request: Request) -> list[int]:
-        if (request.prompt is None) == (not request.messages):
-            raise UsageError("A request needs either messages or a prompt.")
-        if isinstance(request.prompt, tuple):
-            return list(request.prompt)
-        if request.prompt is not None:
-            return self._tokenizer.encode(request.prompt)
-        template = self._tokenizer.chat_template
-        if template is None:
-            raise UsageError("The model has no chat template; give it a raw prompt instead.")
-        return self._tokenizer.encode_chat(template.render(request.messages))
-
-    def _create_sequence(self, request: Request, prompt_ids: list[int]) -> Sequence:
-        sampling, spec = request.sampling, self._executor.spec
-        room = self._num_free_tokens(prompt_ids)
-        stop_ids = set() if sampling.ignore_eos else self._stop_ids
+    def _create_sequence(self, request: Request, prompt: Prompt) -> Sequence:
+        sampling, room = request.sampling, self._prompts.num_free_tokens(prompt)
+        stop_ids = self._stop_ids_of(request)
         return Sequence(
             request_id=request.request_id,
-            prompt_ids=prompt_ids,
+            prompt_ids=prompt.token_ids,
             max_tokens=room if sampling.max_tokens is None else min(sampling.max_tokens, room),
             stop_ids=stop_ids,
-            sampler=Sampler(sampling, prompt_ids, spec.vocab_size),
+            sampler=Sampler(
+                sampling,
+                prompt.token_ids,
+                self._executor.spec.vocab_size,
+                matcher=self._create_matcher(request),
+                num_logprobs=request.num_logprobs,
+                stop_ids=stop_ids,
+            ),
             detokenizer=Detokenizer(self._tokenizer, continues_text=request.prompt is not None),
             stop_strings=StopStringMatcher(sampling.stop),
         )
 
-    def _num_free_tokens(self, prompt_ids: list[int]) -> int:
-        if not prompt_ids:
-            raise UsageError("The prompt is empty.")
-        if min(prompt_ids) < 0 or max(prompt_ids) >= self._executor.spec.vocab_size:
-            raise UsageError("The prompt holds a token that the model has no embedding for.")
-        room = self._executor.max_model_len - len(prompt_ids)
-        if room < 1:
-            raise ContextLengthError(
-                f"The prompt has {len(prompt_ids)} tokens; the context is planned for "
-                f"{self._executor.max_model_len}, at least one of them for the reply."
+    def _stop_ids_of(self, request: Request) -> set[int]:
+        own = set() if request.sampling.ignore_eos else self._stop_ids
+        return own | set(request.sampling.stop_token_ids)
+
+    def _create_matcher(self, request: Request) -> TokenMatcher | None:
+        if request.constraint is None:
+            return None
+        if request.sampling.ignore_eos:
+            raise UsageError(
+                "A reply that is held to a grammar ends with it; ignore_eos cannot be."
             )
-        return room
+        return self._grammars.compile(request.constraint)
 
     def _advance(self, scheduled: ScheduledChunk, token_id: int | None) -> list[RequestEvent]:
         sequence = scheduled.sequence
@@ -118,11 +126,21 @@ class Engine:
         return events if token_id is None else events + self._append(sequence, token_id)
 
     def _append(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
+        if sequence.sampler.failure:
+            self._scheduler.remove(sequence)
+            error = EngineError(sequence.sampler.failure)
+            return [RequestFailed(sequence.request_id, ErrorInfo.from_exception(error))]
         text = sequence.append(token_id)
-        events: list[RequestEvent] = [TokensGenerated(sequence.request_id, (token_id,), text)]
+        events: list[RequestEvent] = [
+            TokensGenerated(sequence.request_id, (token_id,), text, self._logprobs_of(sequence))
+        ]
         if sequence.finish_reason is None:
             return events
         return [*events, self._finish(sequence, sequence.finish_reason)]
+
+    def _logprobs_of(self, sequence: Sequence) -> tuple[TokenLogprob, ...]:
+        ranked = sequence.sampler.logprobs
+        return () if ranked is None else (ranked.with_bytes(self._tokenizer.token_bytes),)
 
     def _cancel(self, sequence: Sequence) -> list[RequestEvent]:
         text = sequence.flush()

@@ -19,11 +19,10 @@ from app.core.events import (
     ErrorInfo,
     Event,
     LoadedModel,
-    PrefillProgressed,
     RequestFailed,
     RequestFinished,
-    TokensGenerated,
 )
+from app.engine.engine import RequestEvent
 from app.engine.loader import LoadedEngine, load_engine
 from app.engine.memory import return_freed_memory, sample_memory
 from app.engine.request import Request
@@ -32,7 +31,6 @@ from app.engine.request_handle import RequestHandle
 _logger = logging.getLogger(__name__)
 
 MEMORY_SAMPLE_INTERVAL_S = 1.0
-RequestEvent = PrefillProgressed | TokensGenerated | RequestFinished | RequestFailed
 Command = Callable[[], None]
 
 
@@ -200,7 +198,7 @@ class EngineHost:
             return
         self._handles[request.request_id] = handle
         try:
-            self._ready_engine().engine.add(request)
+            self._publish(self._ready_engine().engine.add(request))
         except AppError as refusal:
             info = ErrorInfo.from_exception(refusal)
             self._publish([RequestFailed(request.request_id, info)])

@@ -65,9 +65,18 @@ class OverflowPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams(SamplingSettings):
-    """`ignore_eos` draws on behind the model's own end of text, for measurements."""
+    """What a port's clients may ask besides.
+
+    ignore_eos draws on behind the model's own end of text, for measurements. logit_bias: pairs of
+    token id and what is added to its logit, before penalties; -100 rules a token out, in effect.
+    min_tokens: so many tokens come before any that ends the reply. stop_token_ids end it as the
+    model's own end of text does.
+    """
 
     ignore_eos: bool = False
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    min_tokens: int = 0
+    stop_token_ids: tuple[int, ...] = ()
 
 
 def create_request_id() -> str:

@@ -2,7 +2,8 @@
 
 Order of operations, as in Hugging Face's generate: repetition penalty, presence and frequency
 penalties (vLLM's place for them), temperature, top-k, top-p, min-p, draw. Penalties also act at
-temperature 0.
+temperature 0. Before all of them stand, as in vLLM, a grammar's mask, the bias of tokens, and the
+ban of the end before `min_tokens`.
 
 Probabilities are integers: e^((logit - largest) / temperature) * 2^43 rounded. Their sums are exact
 in any order, so a token falls by the same bits here and in `kernels/cpu/src/sampling.cpp`. The
@@ -14,13 +15,16 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import EngineError, UsageError
+from app.engine.grammar import TokenMatcher
+from app.engine.logprobs import RankedLogprobs, rank_logprobs
 from app.engine.philox import random_64
-from app.engine.request import SamplingParams
+from app.engine.request import MAX_LOGPROBS, SamplingParams
 
 _WEIGHT_BITS = 43  # a vocabulary of 2^20 tokens sums to less than 2^63
 WEIGHT_OF_LIKELIEST = 2**_WEIGHT_BITS
@@ -39,6 +43,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "presence_penalty": (-2.0, 2.0, True),
     "frequency_penalty": (-2.0, 2.0, True),
 }
+_MAX_BIAS = 100.0  # OpenAI's
 
 
 def check_sampling(params: SamplingParams) -> None:
@@ -53,6 +58,8 @@ def check_sampling(params: SamplingParams) -> None:
         raise UsageError(f"top_k must be 0 (off) or positive, not {params.top_k!r}.")
     if params.max_tokens is not None and params.max_tokens < 1:
         raise UsageError(f"max_tokens must be at least 1, not {params.max_tokens!r}.")
+    if params.min_tokens < 0:
+        raise UsageError(f"min_tokens must be at least 0, not {params.min_tokens!r}.")
 
 
 class Sampler:
@@ -63,7 +70,20 @@ class Sampler:
     and tells the result to `record`.
     """
 
-    def __init__(self, params: SamplingParams, prompt_ids: npt.ArrayLike, vocab_size: int) -> None:
+    def __init__(
+        self,
+        params: SamplingParams,
+        prompt_ids: npt.ArrayLike,
+        vocab_size: int,
+        *,
+        matcher: TokenMatcher | None = None,
+        num_logprobs: int | None = None,
+        stop_ids: Collection[int] = (),
+    ) -> None:
+        """`stop_ids` are banned for `min_tokens`.
+
+        Raises UsageError for parameters that cannot be.
+        """
         check_sampling(params)
         self.params = params
         # Python's and OpenAI's seeds may be negative.
@@ -72,13 +92,42 @@ class Sampler:
         self.is_seen = np.zeros(vocab_size, dtype=np.bool_)  # in the prompt or the output
         self.is_seen[np.asarray(prompt_ids, dtype=np.int64)] = True
         self.num_output = np.zeros(vocab_size, dtype=np.int32)
+        self.logprobs: RankedLogprobs | None = None  # of the last token, where asked for
+        self._matcher = matcher
+        self._num_logprobs = _checked_logprobs(num_logprobs)
+        self._bias = _dense_bias(params, vocab_size)
+        self._stop_ids = np.array(sorted(stop_ids), np.int64)
+
+    @property
+    def needs_logits(self) -> bool:
+        """Whether only `sample` can draw: something acts that the devices' samplers do not know."""
+        return not (
+            self._matcher is None
+            and self._num_logprobs is None
+            and self._bias is None
+            and self.params.min_tokens == 0
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the grammar lets nothing follow but the end."""
+        return self._matcher is not None and self._matcher.is_complete
+
+    @property
+    def failure(self) -> str:
+        """One sentence when the grammar can be followed no further; else empty."""
+        error = "" if self._matcher is None else self._matcher.error
+        return f"The reply could not be held to its grammar: {error}." if error else ""
 
     def sample(self, logits: npt.NDArray[np.float32]) -> int:
         """The next token id from logits [vocab_size]; ties at temperature 0 go to the lowest id.
 
         Raises EngineError when a logit is not a number or infinite; -inf rules a token out.
         """
-        return self.record(self._choose(logits))
+        token_id = self.record(self._choose(logits))
+        if self._num_logprobs is not None:
+            self.logprobs = rank_logprobs(logits, token_id, self._num_logprobs)
+        return token_id
 
     def record(self, token_id: int) -> int:
         """The token that was chosen; -1 where none could be, which raises EngineError."""
@@ -87,15 +136,29 @@ class Sampler:
         self.num_sampled += 1
         self.is_seen[token_id] = True
         self.num_output[token_id] += 1
+        if self._matcher is not None:
+            self._matcher.accept(token_id)
         return token_id
 
     def _choose(self, logits: npt.NDArray[np.float32]) -> int:
         if not np.isfinite(logits.max()):  # the maximum of anything with a NaN is NaN
             return -1
-        penalized = self.penalize(logits)
+        penalized = self.penalize(self._restrict(logits))
         if self.params.temperature == 0:
             return int(penalized.argmax())
         return self._draw(*candidates(penalized, self.params))
+
+    def _restrict(self, logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Mask, bias and `min_tokens`; a grammar that allows nothing but the end is obeyed."""
+        if self._matcher is not None:
+            logits = np.where(self._matcher.allowed(), logits, np.float32(-np.inf))
+        if self._bias is not None:
+            logits = logits + self._bias
+        if self.num_sampled < self.params.min_tokens and len(self._stop_ids):
+            banned = logits.copy()
+            banned[self._stop_ids] = -np.inf
+            logits = banned if np.isfinite(banned.max()) else logits
+        return logits
 
     def _draw(self, ids: npt.NDArray[np.int64], weights: npt.NDArray[np.uint64]) -> int:
         cumulative = np.cumsum(weights)
@@ -162,3 +225,23 @@ def _is_in_top_p(
     is_kept = np.zeros(len(weights), dtype=np.bool_)
     is_kept[order[before < math.ceil(top_p * float(total))]] = True
     return is_kept
+
+
+def _dense_bias(params: SamplingParams, vocab_size: int) -> npt.NDArray[np.float32] | None:
+    """[vocab_size]; None where there is none."""
+    if not params.logit_bias:
+        return None
+    bias = np.zeros(vocab_size, np.float32)
+    for token_id, value in params.logit_bias:
+        if not 0 <= token_id < vocab_size:
+            raise UsageError(f"logit_bias names token {token_id}, of a vocabulary of {vocab_size}.")
+        if not abs(value) <= _MAX_BIAS:
+            raise UsageError(f"logit_bias must lie between -100 and 100, not be {value!r}.")
+        bias[token_id] = value
+    return bias
+
+
+def _checked_logprobs(count: int | None) -> int | None:
+    if count is not None and not 0 <= count <= MAX_LOGPROBS:
+        raise UsageError(f"Logprobs are given of 0 to {MAX_LOGPROBS} tokens, not of {count}.")
+    return count

@@ -69,19 +69,18 @@ class Sequence:
         """Takes a sampled token; returns the text that became certain.
 
         Sets `finish_reason` if it was the last. A stop token counts as a token and adds no text; a
-        stop string is cut off.
+        stop string is cut off; a reply that its grammar lets go no further needs no stop token.
         """
         self._append_id(token_id)
         if token_id in self._stop_ids:
             self.finish_reason = FinishReason.STOP
             return self.flush()
         text = self._stop_strings.add(self._detokenizer.add(token_id))
-        if self._stop_strings.is_stopped:
+        if self._stop_strings.is_stopped or self.sampler.is_complete:
             self.finish_reason = FinishReason.STOP
         elif len(self.output_ids) >= self._max_tokens:
             self.finish_reason = FinishReason.LENGTH
-            text += self.flush()
-        return text
+        return text if self.finish_reason is None else text + self.flush()
 
     def flush(self) -> str:
         """The text that was held back because it might have become a stop string.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ import tokenizers
 from app.core.errors import CheckpointError
 from app.engine.chat_template import SPECIAL_TOKEN_NAMES, ChatTemplate
 from app.engine.token_bytes import TokenBytes
+
+_NO_PIECE = "\x02"
 
 
 class Tokenizer:
@@ -80,6 +83,26 @@ class Tokenizer:
         if missing and self.bos_token_id is not None and ids[:1] != [self.bos_token_id]:
             ids.insert(0, self.bos_token_id)
         return ids
+
+    def encode_inner(self, text: str) -> list[int] | None:
+        """Token ids of `text` where it goes on from other text; special tokens are spelled out.
+
+        Their bytes are exactly those of `text`; None where the tokenizer cannot say it so. Some
+        vocabularies put a space before what is encoded: then a byte that no piece has goes before
+        the text, and what belongs to it is dropped.
+        """
+        plain = self._encode_exactly(text, "")
+        return plain if plain is not None else self._encode_exactly(text, _NO_PIECE)
+
+    def _encode_exactly(self, text: str, lead: str) -> list[int] | None:
+        """None where `lead`, and what encoding puts before it, are not tokens of their own."""
+        ids = self.encode(lead + text, add_special_tokens=False, parse_special=False)
+        pieces = [self.token_bytes(token_id) for token_id in ids]
+        wanted = text.encode()
+        num_lead = sum(map(len, pieces)) - len(wanted)
+        ends = accumulate(map(len, pieces), initial=0)
+        start = next((index for index, end in enumerate(ends) if end >= num_lead), 0)
+        return ids[start:] if b"".join(pieces[start:]) == wanted else None
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = True) -> str:
         """The text of `ids`; bytes that are no UTF-8 become U+FFFD, unknown ids nothing."""

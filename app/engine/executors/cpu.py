@@ -90,6 +90,8 @@ class CpuExecutor(Executor):
         self, chunks: Sequence[SequenceChunk], samplers: Sequence[Sampler | None]
     ) -> list[int | None]:
         """All chunks and their tokens in one native call; see `Executor.sample`."""
+        if any(sampler is not None and sampler.needs_logits for sampler in samplers):
+            return super().sample(chunks, samplers)
         samplings: list[Sampling | None] = []
         for chunk, sampler in zip(chunks, samplers, strict=True):
             samplings += [None] * (len(chunk.token_ids) - 1)

@@ -146,8 +146,10 @@ class CudaExecutor(Executor):
     ) -> list[int | None]:
         """Single tokens, and a prompt by itself, are run and drawn on the device; see `Executor`.
 
-        Behind prompts beside other sequences, Python draws.
+        Behind prompts beside other sequences, and for samplers that need logits, Python draws.
         """
+        if any(sampler is not None and sampler.needs_logits for sampler in samplers):
+            return super().sample(chunks, samplers)
         self.check_chunks(chunks)
         if self._launcher is None:
             raise EngineError("The executor is closed.")
