@@ -211,6 +211,14 @@ class Settings:
     last_model: str = _hidden("", "The model to load at the start: a folder or a library name.")
     library_dir: str = _hidden("", "Where the library was moved to; '' is the program's folder.")
     source_folders: str = _hidden("", "Folders whose models the library lists, too, one a line.")
+    server_port: int = _setting(
+        8231, "", "Where the OpenAI port is opened.", Topic.NONE, least=1, most=65535
+    )
+    server_allow_lan: bool = _hidden(False, "Whether other machines reach the port, with a key.")
+    server_autostart: bool = _hidden(False, "Whether the port opens with the program.")
+    remote_url: str = _hidden("", "Base URL of the remote server that was used last.")
+    remote_model: str = _hidden("", "The model of it; '' is its first.")
+    uses_remote: bool = _hidden(False, "Whether the remote server answers the chat at the start.")
     window_geometry: str = _hidden("", "Size and place of the window, base64.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.engine.request import Message, Request
@@ -44,6 +44,32 @@ class SubmitRequest(Command):
 @dataclass(frozen=True, slots=True)
 class CancelRequest(Command):
     """Stop a reply within one token; answered by RequestFinished(cancelled)."""
+
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartServer(Command):
+    """Open the OpenAI port beside the engine; answered by ServerStarted or ServerFailed, then by
+    the other events of `app.core.server_events`.
+
+    It stays open without a model and while models change. `allow_lan` lets other machines in, for
+    which `api_key` must be set.
+    """
+
+    port: int
+    api_key: str = field(default="", repr=False)
+    allow_lan: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StopServer(Command):
+    """Close the port and end its requests; answered by ServerStopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelServerRequest(Command):
+    """End one request of the port; answered by ServerRequestFinished(cancelled)."""
 
     request_id: str
 
@@ -153,6 +179,7 @@ class CancelJob(Command):
 __all__ = [
     "CancelJob",
     "CancelRequest",
+    "CancelServerRequest",
     "Command",
     "ConvertSource",
     "DiscardParts",
@@ -163,6 +190,8 @@ __all__ = [
     "Message",
     "PlanConversion",
     "Shutdown",
+    "StartServer",
+    "StopServer",
     "SubmitRequest",
     "UnloadModel",
     "ValidateSource",
