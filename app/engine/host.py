@@ -97,9 +97,21 @@ class EngineHost:
         """`load`, waiting for its end; raises what made it fail."""
         return self.load(model_dir, device, max_model_len, activations, kv_dtype).result()
 
-    def submit(self, request: Request) -> RequestHandle:
-        """Queues a request; whatever is wrong with it comes as RequestFailed."""
-        handle = RequestHandle(request.request_id, self.cancel)
+    @property
+    def model(self) -> LoadedModel | None:
+        """The model that is loaded now."""
+        loaded = self._loaded
+        return loaded.model if loaded is not None else None
+
+    def submit(
+        self, request: Request, on_event: Callable[[Event], None] | None = None
+    ) -> RequestHandle:
+        """Queues a request; whatever is wrong with it comes as RequestFailed.
+
+        With `on_event` the request's events go there, on the engine thread, and not to the handle:
+        like the listener it must be quick and not raise.
+        """
+        handle = RequestHandle(request.request_id, self.cancel, on_event)
         self._send(partial(self._add, request, handle))
         return handle
 

@@ -29,10 +29,17 @@ class Completion:
 class RequestHandle:
     """The events of one request, for one reader on any thread."""
 
-    def __init__(self, request_id: str, cancel: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        request_id: str,
+        cancel: Callable[[str], None],
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        """With `on_event` there is nothing to iterate: the events go there."""
         self.request_id = request_id
         self._cancel = cancel
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._on_event = on_event or self._events.put
         self._is_over = False
 
     def cancel(self) -> None:
@@ -41,7 +48,7 @@ class RequestHandle:
 
     def put(self, event: Event) -> None:
         """For the engine: an event of this request."""
-        self._events.put(event)
+        self._on_event(event)
 
     def __iter__(self) -> Iterator[Event]:
         """Waits for each event; ends after RequestFinished or RequestFailed."""
