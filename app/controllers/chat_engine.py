@@ -8,14 +8,14 @@ from PySide6.QtCore import QObject, Signal
 
 from app.controllers.remote_link import ConnectRemote, RemoteLink
 from app.controllers.worker_link import WorkerLink
-from app.core.events import Event
+from app.core.events import EngineState, EngineStateChanged, Event, WorkerDied, WorkerStopped
 from app.workers.commands import Command, LoadModel
 from app.workers.process import STOP_TIMEOUT_S
 
 
 class ChatEngine(QObject):
-    """`local` is shared with the port, which sets `is_kept`: then its process stays without a
-    model, and with one that the chat does not use.
+    """`local` is shared with the port, which keeps it: then its process stays without a model, and
+    with one that the chat does not use.
 
     Signals:
         event_received(Event): of the one that answers.
@@ -26,7 +26,8 @@ class ChatEngine(QObject):
     def __init__(self, service: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.local = WorkerLink(service, self)
-        self.is_kept = False
+        self._is_kept = False
+        self._local_state = EngineState.UNLOADED
         self._remote = RemoteLink(self)
         self._active: WorkerLink | RemoteLink = self.local
         for link in (self.local, self._remote):
@@ -46,7 +47,16 @@ class ChatEngine(QObject):
             case LoadModel() if self.is_remote:
                 self._remote.give_up()
                 self._active = self.local
+        if isinstance(command, LoadModel):
+            self._local_state = EngineState.LOADING
         self._active.send(command)
+
+    def set_kept(self, is_kept: bool) -> None:
+        """Whether the port needs the process; without it, one that nobody uses ends."""
+        self._is_kept = is_kept
+        is_unused = self.is_remote or self._local_state is EngineState.UNLOADED
+        if not is_kept and is_unused:
+            self.local.end()
 
     def end(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Ends the process, if that is what answers; the next command starts another."""
@@ -55,7 +65,7 @@ class ChatEngine(QObject):
 
     def release(self) -> None:
         """Ends the process unless the port needs it: what a card keeps for it is given back."""
-        if not self.is_kept:
+        if not self._is_kept:
             self.end()
 
     def shutdown(self) -> None:
@@ -64,5 +74,14 @@ class ChatEngine(QObject):
         self.local.shutdown()
 
     def _on_link_event_received(self, link: QObject, event: Event) -> None:
+        if link is self.local:
+            self._note_local_state(event)
         if link is self._active:
             self.event_received.emit(event)
+
+    def _note_local_state(self, event: Event) -> None:
+        match event:
+            case EngineStateChanged():
+                self._local_state = event.state
+            case WorkerDied() | WorkerStopped():
+                self._local_state = EngineState.UNLOADED

@@ -2,6 +2,7 @@
 
 `count N` streams N numbers, `forever` streams until cancelled, `fail` is refused, `break` fails
 after some text, `die` ends the process after some text, `echo` repeats the request's messages.
+Its port BUSY_PORT is taken, DEADLY_PORT ends the process; at any other one request runs.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ import itertools
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from app.core.errors import ContextLengthError, EngineError, InvalidSourceError
+from app.core.errors import (
+    ContextLengthError,
+    EngineError,
+    InvalidSourceError,
+    PortBusyError,
+)
 from app.core.events import (
     EngineState,
     EngineStateChanged,
@@ -26,9 +33,29 @@ from app.core.events import (
     TokensGenerated,
     Usage,
 )
+from app.core.server_events import (
+    ServerFailed,
+    ServerRequestEvent,
+    ServerRequestFinished,
+    ServerRequestProgressed,
+    ServerRequestState,
+    ServerStarted,
+    ServerStopped,
+)
 from app.engine.request import Request
 from app.workers.child import Listener
-from app.workers.commands import CancelRequest, Command, LoadModel, SubmitRequest, UnloadModel
+from app.workers.commands import (
+    CancelRequest,
+    CancelServerRequest,
+    Command,
+    LoadModel,
+    StartServer,
+    StopServer,
+    SubmitRequest,
+    UnloadModel,
+)
+
+BUSY_PORT, DEADLY_PORT = 81, 82
 
 
 class FakeEngine:
@@ -49,12 +76,30 @@ class FakeEngine:
                 self._threads[-1].start()
             case CancelRequest():
                 self._cancelled.add(command.request_id)
+            case StartServer():
+                self._start_server(command)
+            case StopServer():
+                self._post(ServerStopped())
+            case CancelServerRequest():
+                self._post(server_request(command.request_id, ServerRequestState.CANCELLED))
 
     def close(self) -> None:
         self._cancelled.add("all")
         for thread in self._threads:
             thread.join()
         self._post(EngineStateChanged(EngineState.UNLOADED))
+
+    def _start_server(self, command: StartServer) -> None:
+        if command.port == DEADLY_PORT:
+            os._exit(9)
+        if command.port == BUSY_PORT:
+            error = PortBusyError("Port 81 is in use. Port 8300 is free.", free_port=8300)
+            self._post(ServerFailed(ErrorInfo.from_exception(error), error.free_port))
+            return
+        host = "0.0.0.0" if command.allow_lan else "127.0.0.1"
+        self._post(ServerStarted(f"http://{host}:{command.port}/v1", host, command.port))
+        running = server_request("r1", ServerRequestState.DECODING)
+        self._post(replace(running, client=f"key {command.api_key}"))
 
     def _load(self, command: LoadModel) -> None:
         self._post(EngineStateChanged(EngineState.LOADING))
@@ -101,6 +146,13 @@ class FakeEngine:
         reason = FinishReason.CANCELLED if is_cancelled else FinishReason.STOP
         usage = Usage(5, 1, 7, 0.25, 2.0)
         self._post(RequestFinished(request.request_id, reason, usage))
+
+
+def server_request(request_id: str, state: ServerRequestState) -> ServerRequestEvent:
+    is_over = state in (ServerRequestState.CANCELLED, ServerRequestState.FINISHED)
+    kind = ServerRequestFinished if is_over else ServerRequestProgressed
+    path = "/v1/chat/completions"
+    return kind(request_id, "openai-python", "Fake-1B", path, state, 200, 12, 34, 56.0)
 
 
 def create_model(model_dir: Path) -> LoadedModel:

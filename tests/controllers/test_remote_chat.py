@@ -10,9 +10,12 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.store import ChatStore
 from app.chat.transcript import Turn
-from app.controllers.chat import ChatController, ChatState
+from app.controllers.chat import ChatController
+from app.controllers.chat_state import ChatState
+from app.controllers.remote_link import ConnectRemote
 from app.core.paths import chats_path
 from app.remote.endpoint import RemoteEndpoint
+from app.workers.commands import LoadModel
 from tests.remote.fake_openai import KEY, FakeOpenAI
 
 TIMEOUT_MS = 60_000
@@ -39,7 +42,7 @@ def connected(qtbot: QtBot, chat: ChatController, server: FakeOpenAI) -> ChatCon
 
 def connect(qtbot: QtBot, chat: ChatController, endpoint: RemoteEndpoint) -> None:
     with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
-        chat.connect_remote(endpoint)
+        chat.load(ConnectRemote(endpoint))
 
 
 def converse(qtbot: QtBot, chat: ChatController, text: str) -> Turn:
@@ -96,7 +99,7 @@ def test_a_server_that_refuses_the_key_is_named(
 ) -> None:
     server.wants_key = True
     with qtbot.waitSignal(chat.failed, timeout=TIMEOUT_MS) as failed:
-        chat.connect_remote(RemoteEndpoint(server.base_url))
+        chat.load(ConnectRemote(RemoteEndpoint(server.base_url)))
     assert "401" in failed.args[0].message
     assert chat.state is ChatState.FAILED
     connect(qtbot, chat, RemoteEndpoint(server.base_url, "small", KEY))
@@ -108,7 +111,7 @@ def test_a_model_that_it_has_not_is_named(
     qtbot: QtBot, chat: ChatController, server: FakeOpenAI
 ) -> None:
     with qtbot.waitSignal(chat.failed, timeout=TIMEOUT_MS) as failed:
-        chat.connect_remote(RemoteEndpoint(server.base_url, "gpt-9"))
+        chat.load(ConnectRemote(RemoteEndpoint(server.base_url, "gpt-9")))
     assert "has no model gpt-9; it has big-70b, small" in failed.args[0].message
 
 
@@ -130,7 +133,7 @@ def test_a_process_that_the_port_needs_stays(
     qtbot: QtBot, chat: ChatController, server: FakeOpenAI, tmp_path: Path
 ) -> None:
     load(qtbot, chat, tmp_path)
-    chat.engine.is_kept = True
+    chat.engine.set_kept(True)
     pid = chat.worker_pid
     connect(qtbot, chat, RemoteEndpoint(server.base_url))
     assert chat.worker_pid == pid
@@ -140,6 +143,8 @@ def test_a_process_that_the_port_needs_stays(
     chat.unload_model()
     qtbot.waitUntil(lambda: chat.state is ChatState.UNLOADED, timeout=TIMEOUT_MS)
     assert chat.worker_pid == pid
+    chat.engine.set_kept(False)
+    qtbot.waitUntil(lambda: chat.worker_pid is None, timeout=TIMEOUT_MS)
 
 
 def test_closing_breaks_off_a_server_that_says_nothing(
@@ -152,4 +157,4 @@ def test_closing_breaks_off_a_server_that_says_nothing(
 
 def load(qtbot: QtBot, chat: ChatController, model_dir: Path) -> None:
     with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
-        chat.load_model(model_dir)
+        chat.load(LoadModel(model_dir))
