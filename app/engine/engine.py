@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from app.core.errors import EngineError, UsageError
 from app.core.events import (
     ErrorInfo,
@@ -16,6 +18,11 @@ from app.core.events import (
 from app.engine.detokenizer import Detokenizer
 from app.engine.executors.base import Executor, MemoryUse
 from app.engine.grammar import GrammarCompiler, TokenMatcher
+from app.engine.kv_archive import KVArchive
+from app.engine.kv_cache import KVCache
+from app.engine.kv_store import KVStore
+from app.engine.metrics import EngineMetrics
+from app.engine.prefill_pacer import PrefillPacer
 from app.engine.prompt import Prompt, PromptEncoder
 from app.engine.request import Request
 from app.engine.sampling import Sampler
@@ -32,14 +39,22 @@ RequestEvent = (
 class Engine:
     """A loaded model and the sequences it works on."""
 
-    def __init__(self, executor: Executor, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        tokenizer: Tokenizer,
+        pacer: PrefillPacer | None = None,
+    ) -> None:
         self._executor = executor
         self._tokenizer = tokenizer
-        is_recurrent = executor.spec.is_recurrent
-        self._scheduler = Scheduler(executor.num_slots, is_recurrent=is_recurrent)
+        self._kv_cache = KVCache(executor)
+        self._pacer = pacer or PrefillPacer()
+        self._archive: KVArchive | None = None
+        self._scheduler = Scheduler(self._kv_cache, self._pacer)
+        self._num_prefilled = self._num_cached = self._num_decoded = 0
         self._stop_ids = {*executor.spec.eos_token_ids, *tokenizer.eos_token_ids}
         vocab_size = executor.spec.vocab_size
-        self._prompts = PromptEncoder(tokenizer, executor.max_model_len, vocab_size)
+        self._prompts = PromptEncoder(tokenizer, self._kv_cache.max_tokens, vocab_size)
         self._grammars = GrammarCompiler(tokenizer, vocab_size, self._stop_ids)
 
     @property
@@ -47,9 +62,40 @@ class Engine:
         """Whether `step` has something to do."""
         return self._scheduler.has_work
 
+    @property
+    def has_chores(self) -> bool:
+        """Whether `do_chore` has something to do, while there is nothing else."""
+        return self._archive is not None and self._archive.has_work
+
+    @property
+    def snapshot_bytes(self) -> int:
+        """Of copies of recurrent states, in this process's memory wherever the executor runs."""
+        return self._kv_cache.snapshot_bytes
+
     def memory_use(self) -> MemoryUse:
         """The executor's memory by cause."""
         return self._executor.memory_use()
+
+    def metrics(self) -> EngineMetrics:
+        """Requests and pages now, tokens so far."""
+        kv_cache, scheduler = self._kv_cache, self._scheduler
+        return EngineMetrics(
+            num_waiting=scheduler.num_waiting,
+            num_running=scheduler.num_running,
+            num_slots=self._executor.num_slots,
+            pages_used=kv_cache.num_pages - kv_cache.num_available_pages,
+            pages_cached=kv_cache.num_cached_pages,
+            pages_total=kv_cache.num_pages,
+            tokens_prefilled=self._num_prefilled,
+            tokens_cached=self._num_cached,
+            tokens_decoded=self._num_decoded,
+            num_preemptions=scheduler.num_preemptions,
+        )
+
+    def use_store(self, kv_store: KVStore) -> None:
+        """From now on conversations with a cache key are kept there."""
+        self._archive = KVArchive(self._executor, self._kv_cache, kv_store)
+        self._scheduler.archive = self._archive
 
     def add(self, request: Request) -> list[RequestEvent]:
         """Queues a request; PromptTruncated where turns were left out of its prompt.
@@ -74,12 +120,28 @@ class Engine:
         return [event for s in self._scheduler.sequences for event in self._cancel(s)]
 
     def step(self) -> list[RequestEvent]:
-        """Runs one piece of a prompt, or one token of each running reply."""
+        """Runs a token of each running reply and a piece of a prompt, or fetches a page of one."""
+        if self._archive is not None:
+            self._archive.pause()
         batch = self._scheduler.schedule()
+        if not batch:
+            return []
         chunks = [scheduled.chunk for scheduled in batch]
+        began_s = time.perf_counter()
         token_ids = self._executor.sample(chunks, [scheduled.sampler for scheduled in batch])
+        self._record(batch, time.perf_counter() - began_s)
         pairs = zip(batch, token_ids, strict=True)
         return [event for scheduled, token in pairs for event in self._advance(scheduled, token)]
+
+    def do_chore(self) -> None:
+        """A small piece of what can wait: saves a page of a conversation to the disk."""
+        if self._archive is not None:
+            self._archive.step()
+
+    def forget(self, cache_key: str) -> None:
+        """Removes what is kept of a conversation on the disk."""
+        if self._archive is not None:
+            self._archive.forget(cache_key)
 
     def close(self) -> None:
         """Gives the executor's memory back."""
@@ -103,6 +165,8 @@ class Engine:
             ),
             detokenizer=Detokenizer(self._tokenizer, continues_text=request.prompt is not None),
             stop_strings=StopStringMatcher(sampling.stop),
+            priority=request.priority,
+            cache_key=request.cache_key,
         )
 
     def _stop_ids_of(self, request: Request) -> set[int]:
@@ -118,14 +182,26 @@ class Engine:
             )
         return self._grammars.compile(request.constraint)
 
+    def _record(self, batch: list[ScheduledChunk], step_s: float) -> None:
+        """What a step has done, before it is committed."""
+        prompts = [s for s in batch if s.sequence.is_prefilling]
+        num_prefilled = sum(len(s.chunk.token_ids) for s in prompts)
+        self._pacer.record(num_prefilled, len(batch) - len(prompts), step_s)
+        self._num_prefilled += num_prefilled
+        for scheduled in prompts:
+            if scheduled.sequence.num_cached is None:
+                scheduled.sequence.num_cached = scheduled.chunk.start
+                self._num_cached += scheduled.chunk.start
+
     def _advance(self, scheduled: ScheduledChunk, token_id: int | None) -> list[RequestEvent]:
         sequence = scheduled.sequence
-        was_prefilling = sequence.is_prefilling
         self._scheduler.commit(scheduled)
-        events: list[RequestEvent] = [_prefill_progress(sequence)] if was_prefilling else []
+        is_prompt = not sequence.output_ids
+        events: list[RequestEvent] = [_prefill_progress(sequence)] if is_prompt else []
         return events if token_id is None else events + self._append(sequence, token_id)
 
     def _append(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
+        self._num_decoded += 1
         if sequence.sampler.failure:
             self._scheduler.remove(sequence)
             error = EngineError(sequence.sampler.failure)
@@ -156,5 +232,8 @@ class Engine:
 
 def _prefill_progress(sequence: Sequence) -> PrefillProgressed:
     return PrefillProgressed(
-        sequence.request_id, sequence.num_computed, len(sequence.prompt_ids), sequence.num_cached
+        sequence.request_id,
+        sequence.num_computed,
+        len(sequence.prompt_ids),
+        sequence.num_cached or 0,
     )

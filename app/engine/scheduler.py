@@ -1,16 +1,24 @@
-"""Which tokens run next: first come, first served; prompts in pieces, one token per reply."""
+"""Which tokens run next: every reply by one, and beside them a piece of one prompt."""
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import insort
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
-from app.engine.executors.base import PREFILL_CHUNK_TOKENS, LogitsWanted, SequenceChunk
+from app.engine.executors.base import LogitsWanted, SequenceChunk
+from app.engine.executors.block_tables import KV_PAGE_TOKENS, pages_for
+from app.engine.kv_archive import KVArchive, KVRestoration
 from app.engine.kv_cache import KVCache
+from app.engine.page_tree import Prefix, common_prefix_len
+from app.engine.prefill_pacer import PrefillPacer
 from app.engine.sampling import Sampler
 from app.engine.sequence import Sequence
+
+# A prompt waits for another that is computing at least so many tokens of its own beginning.
+_WORTH_WAITING_TOKENS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +35,26 @@ class ScheduledChunk:
 
 
 class Scheduler:
-    """A queue of waiting sequences, and the running ones, at most one per KV slot.
+    """A queue of waiting sequences, and the running ones, at most one per slot.
 
-    `is_recurrent` is of the model: see `KVCache`.
+    The lowest priority goes first, of equals the first that came. A sequence that waits takes the
+    place of the last running one of a higher number; that is computed anew later, as is the last
+    one when the pool of pages is empty.
+
+    Of open prompts the oldest gets every other piece, so that it ends; the one with least left gets
+    the others, so that a short prompt does not wait for a long one. What a prompt shares with
+    another that is being computed it waits for.
     """
 
-    def __init__(self, num_slots: int, *, is_recurrent: bool) -> None:
-        self.kv_cache = KVCache(num_slots, is_recurrent=is_recurrent)
-        self._waiting: deque[Sequence] = deque()
+    def __init__(self, kv_cache: KVCache, pacer: PrefillPacer) -> None:
+        self.kv_cache = kv_cache
+        self.archive: KVArchive | None = None
+        self.num_preemptions = 0
+        self._pacer = pacer
+        self._arrivals = count()
+        self._waiting: list[Sequence] = []
         self._running: list[Sequence] = []
+        self._is_oldest_next = True
 
     @property
     def has_work(self) -> bool:
@@ -43,52 +62,184 @@ class Scheduler:
         return bool(self._waiting or self._running)
 
     @property
+    def num_waiting(self) -> int:
+        """Sequences without a slot."""
+        return len(self._waiting)
+
+    @property
+    def num_running(self) -> int:
+        """Sequences with a slot."""
+        return len(self._running)
+
+    @property
     def sequences(self) -> list[Sequence]:
         """All unfinished sequences, the running ones first."""
         return [*self._running, *self._waiting]
 
     def add(self, sequence: Sequence) -> None:
-        """Queues behind all others."""
-        self._waiting.append(sequence)
+        """Queues behind all others of its priority."""
+        sequence.arrival = next(self._arrivals)
+        insort(self._waiting, sequence, key=_rank)
 
     def remove(self, sequence: Sequence) -> None:
-        """Forgets a finished or cancelled sequence and frees its slot."""
-        if sequence in self._running:
-            self._running.remove(sequence)
-            self.kv_cache.release(sequence.slot)
-        else:
+        """Forgets a finished or cancelled sequence and frees its slot and pages."""
+        if sequence.lease is None:
             self._waiting.remove(sequence)
+            return
+        if self.archive is not None and sequence.cache_key is not None:
+            computed = sequence.token_ids[: sequence.num_computed]
+            self.archive.remember(sequence.cache_key, computed)
+        self._end(sequence)
 
     def schedule(self) -> list[ScheduledChunk]:
-        """The next step: a token of every decoding sequence, a piece of the first open prompt."""
+        """The next step; empty when all that could be done was to restore a page from disk."""
         self._admit()
-        batch = [self._decode(s) for s in self._running if not s.is_prefilling]
-        prefilling = next((s for s in self._running if s.is_prefilling), None)
-        return batch if prefilling is None else [*batch, self._prefill(prefilling)]
+        self._open_ready()
+        replies = [s for s in self._running if not s.is_prefilling]
+        prompt = self._choose_prompt()
+        if prompt is not None and prompt.restoration is not None:
+            self._restore(prompt, prompt.restoration)
+            prompt = None
+        piece = self._piece_tokens(prompt, len(replies)) if prompt is not None else 0
+        lengths = dict.fromkeys(replies, 1) | ({prompt: piece} if prompt is not None else {})
+        # The best first, so that nobody is preempted who was given room already.
+        for sequence in sorted(lengths, key=_rank):
+            self._reserve(sequence, sequence.num_computed + lengths[sequence])
+        running = {s: n for s, n in lengths.items() if s.lease is not None}
+        for reply in (s for s in running if not s.is_prefilling):
+            self.kv_cache.reserve_ahead(reply.open_lease, reply.num_computed + 2)
+        return [_chunk(s, n) for s, n in running.items()]
 
     def commit(self, scheduled: ScheduledChunk) -> None:
         """The executor has run the chunk."""
-        token_ids = scheduled.chunk.token_ids.tolist()
-        self.kv_cache.append(scheduled.chunk.slot, token_ids)
-        scheduled.sequence.num_computed += len(token_ids)
+        sequence = scheduled.sequence
+        lease = sequence.open_lease
+        self.kv_cache.commit(lease, scheduled.chunk.token_ids.tolist())
+        if self._is_state_wanted(sequence):
+            self.kv_cache.keep_state(lease)
+
+    # --- from waiting to running -----------------------------------------------------------------
 
     def _admit(self) -> None:
-        while self._waiting and self.kv_cache.has_free_slot:
-            sequence = self._waiting.popleft()
-            slot, num_cached = self.kv_cache.acquire(sequence.prompt_ids)
-            sequence.start(slot, num_cached)
+        while self._waiting and self._has_room(self._waiting[0]):
+            sequence = self._waiting.pop(0)
+            sequence.lease = self.kv_cache.lease()
             self._running.append(sequence)
 
-    def _decode(self, sequence: Sequence) -> ScheduledChunk:
-        token_ids = np.array(sequence.output_ids[-1:], dtype=np.int32)
-        return ScheduledChunk(
-            sequence, SequenceChunk(sequence.slot, sequence.num_computed, token_ids)
+    def _has_room(self, sequence: Sequence) -> bool:
+        """Whether there is a slot, and pages for its tokens; a better priority makes room."""
+        while not (self.kv_cache.has_free_slot and self._has_pages(sequence)):
+            last = max(self._running, key=_rank)
+            if last.priority <= sequence.priority:
+                return False
+            self._preempt(last)
+        return True
+
+    def _has_pages(self, sequence: Sequence) -> bool:
+        """Also when those who run have what they need: for what they know, and a page more."""
+        if not self._running:
+            return True
+        to_come = sum(self._pages_to_come(running) for running in self._running)
+        to_come += self._pages_to_come(sequence)
+        if to_come <= self.kv_cache.num_available_pages:
+            return True
+        prefix = self.kv_cache.find(sequence.token_ids)
+        shared = self.kv_cache.num_pages_in_use(prefix)
+        return to_come - shared <= self.kv_cache.num_available_pages
+
+    def _pages_to_come(self, sequence: Sequence) -> int:
+        held = sequence.lease.table.num_pages if sequence.lease else 0
+        wanted = min(sequence.num_known + KV_PAGE_TOKENS, sequence.max_len)
+        return max(0, pages_for(wanted) - held)
+
+    def _open_ready(self) -> None:
+        """Gives new sequences what the cache has, unless more of it is being computed."""
+        for sequence in sorted((s for s in self._running if not s.is_open), key=_rank):
+            prefix = self.kv_cache.find(sequence.token_ids)
+            if not self._is_waiting_for_another(sequence, prefix):
+                self._open(sequence, prefix)
+
+    def _open(self, sequence: Sequence, prefix: Prefix) -> None:
+        lease = sequence.open_lease
+        self.kv_cache.open(lease, prefix)
+        if self.archive is not None and sequence.cache_key is not None:
+            token_ids = sequence.token_ids
+            sequence.restoration = self.archive.restoration(sequence.cache_key, lease, token_ids)
+
+    def _is_waiting_for_another(self, sequence: Sequence, prefix: Prefix) -> bool:
+        token_ids = sequence.token_ids
+        return any(
+            self._num_shareable(token_ids, other) - prefix.num_tokens >= _WORTH_WAITING_TOKENS
+            for other in self._running
+            if other.is_open and other.is_prefilling and other.priority <= sequence.priority
         )
 
-    def _prefill(self, sequence: Sequence) -> ScheduledChunk:
-        start = sequence.num_computed
-        piece = sequence.prompt_ids[start : start + PREFILL_CHUNK_TOKENS]
-        is_last = start + len(piece) == len(sequence.prompt_ids)
-        wanted = LogitsWanted.LAST if is_last else LogitsWanted.NONE
-        token_ids = np.array(piece, dtype=np.int32)
-        return ScheduledChunk(sequence, SequenceChunk(sequence.slot, start, token_ids, wanted))
+    def _num_shareable(self, token_ids: list[int], other: Sequence) -> int:
+        """How much of these tokens the other will have computed at the end of its prompt."""
+        others = other.token_ids
+        num_shared = min(common_prefix_len(token_ids, others), len(token_ids) - 1)
+        if self.kv_cache.is_recurrent and num_shared < len(others) - 1:
+            return 0  # its state is kept before the last token, and nowhere within
+        return num_shared
+
+    # --- what runs -------------------------------------------------------------------------------
+
+    def _choose_prompt(self) -> Sequence | None:
+        prompts = [s for s in self._running if s.is_open and s.is_prefilling]
+        if not prompts:
+            return None
+        best = min(s.priority for s in prompts)
+        prompts = [s for s in prompts if s.priority == best]
+        is_oldest, self._is_oldest_next = self._is_oldest_next, not self._is_oldest_next
+        if is_oldest:
+            return min(prompts, key=_rank)
+        return min(prompts, key=lambda s: (s.num_known - s.num_computed, s.arrival))
+
+    def _piece_tokens(self, sequence: Sequence, num_replies: int) -> int:
+        num_left = sequence.num_known - sequence.num_computed
+        if self.kv_cache.is_recurrent and not sequence.output_ids and num_left > 1:
+            num_left -= 1  # the state is kept there: the same prompt goes on from it
+        return min(num_left, self._pacer.piece_tokens(num_replies))
+
+    def _is_state_wanted(self, sequence: Sequence) -> bool:
+        num_left = sequence.num_known - sequence.num_computed
+        return self.kv_cache.is_recurrent and not sequence.output_ids and num_left == 1
+
+    def _restore(self, sequence: Sequence, restoration: KVRestoration) -> None:
+        """Fetches a page in place of a piece of a prompt: replies wait for one page at most."""
+        if self._reserve(sequence, restoration.next_tokens) and not restoration.advance():
+            sequence.restoration = None
+
+    def _reserve(self, sequence: Sequence, num_tokens: int) -> bool:
+        """Pages for the sequence, at the cost of the last ones if need be; maybe of itself."""
+        if sequence.lease is None:
+            return False
+        while not self.kv_cache.reserve(sequence.lease, num_tokens):
+            last = max((s for s in self._running if s.is_open), key=_rank)
+            self._preempt(last)
+            if last is sequence:
+                return False
+        return True
+
+    def _preempt(self, sequence: Sequence) -> None:
+        self.num_preemptions += 1
+        self._end(sequence)
+        insort(self._waiting, sequence, key=_rank)
+
+    def _end(self, sequence: Sequence) -> None:
+        self.kv_cache.release(sequence.open_lease)
+        sequence.lease = sequence.restoration = None
+        self._running.remove(sequence)
+
+
+def _rank(sequence: Sequence) -> tuple[int, int]:
+    return sequence.priority, sequence.arrival
+
+
+def _chunk(sequence: Sequence, num_tokens: int) -> ScheduledChunk:
+    start = sequence.num_computed
+    is_last = start + num_tokens == sequence.num_known
+    wanted = LogitsWanted.LAST if is_last else LogitsWanted.NONE
+    token_ids = np.array(sequence.tokens_from(start, num_tokens), dtype=np.int32)
+    slot = sequence.open_lease.slot
+    return ScheduledChunk(sequence, SequenceChunk(slot, start, token_ids, wanted))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Set
 
+from app.core.errors import EngineError
 from app.core.events import FinishReason, Usage
 from app.engine.detokenizer import Detokenizer
+from app.engine.kv_archive import KVRestoration
+from app.engine.kv_cache import KVLease
 from app.engine.sampling import Sampler
 from app.engine.stop_strings import StopStringMatcher
 
@@ -14,7 +17,8 @@ from app.engine.stop_strings import StopStringMatcher
 class Sequence:
     """Prompt and output token ids, and what is needed to grow them by one.
 
-    `num_computed` tokens are in the KV cache: all but the last one while decoding.
+    While decoding, all of them but the last one are in the KV cache. `priority` and `cache_key` as
+    in `Request`.
     """
 
     def __init__(
@@ -26,13 +30,18 @@ class Sequence:
         sampler: Sampler,
         detokenizer: Detokenizer,
         stop_strings: StopStringMatcher,
+        priority: int = 0,
+        cache_key: str | None = None,
     ) -> None:
         self.request_id = request_id
         self.prompt_ids = prompt_ids
         self.output_ids: list[int] = []
-        self.slot = -1
-        self.num_cached = 0
-        self.num_computed = 0
+        self.priority = priority
+        self.arrival = 0  # set by the scheduler, as the next ones
+        self.lease: KVLease | None = None
+        self.restoration: KVRestoration | None = None
+        self.num_cached: int | None = None
+        self.cache_key = cache_key
         self.finish_reason: FinishReason | None = None
         self.sampler = sampler
         self._max_tokens = max_tokens
@@ -44,9 +53,42 @@ class Sequence:
         self._last_token_s = 0.0
 
     @property
+    def open_lease(self) -> KVLease:
+        """Of a sequence that runs; a waiting one has none, which raises EngineError."""
+        if self.lease is None:
+            raise EngineError("The sequence has no KV slot.")
+        return self.lease
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was given what the cache had of its tokens."""
+        return self.lease is not None and self.lease.is_open
+
+    @property
+    def num_computed(self) -> int:
+        """Tokens in the KV cache."""
+        return self.lease.table.num_tokens if self.lease else 0
+
+    @property
+    def num_known(self) -> int:
+        """Tokens of the prompt and of the reply."""
+        return len(self.prompt_ids) + len(self.output_ids)
+
+    @property
+    def max_len(self) -> int:
+        """The most tokens that it will ever have."""
+        return len(self.prompt_ids) + self._max_tokens
+
+    @property
+    def token_ids(self) -> list[int]:
+        """All known tokens."""
+        return self.prompt_ids + self.output_ids
+
+    @property
     def is_prefilling(self) -> bool:
-        """Whether some of the prompt is not in the KV cache yet."""
-        return self.num_computed < len(self.prompt_ids)
+        """Whether more is to be computed than the token that was drawn last: some of the prompt, or
+        of the reply again after others were given its pages."""
+        return not self.output_ids or self.num_known - self.num_computed > 1
 
     @property
     def usage(self) -> Usage:
@@ -54,16 +96,18 @@ class Sequence:
         is_started = bool(self.output_ids)
         return Usage(
             prompt_tokens=len(self.prompt_ids),
-            cached_tokens=self.num_cached,
+            cached_tokens=self.num_cached or 0,
             completion_tokens=len(self.output_ids),
             ttft_s=self._first_token_s - self._arrived_s if is_started else 0.0,
             decode_s=self._last_token_s - self._first_token_s,
         )
 
-    def start(self, slot: int, num_cached: int) -> None:
-        """Takes a KV slot that holds the first `num_cached` tokens of the prompt."""
-        self.slot = slot
-        self.num_cached = self.num_computed = num_cached
+    def tokens_from(self, start: int, num_tokens: int) -> list[int]:
+        """So many known tokens from a position on."""
+        if start >= len(self.prompt_ids):
+            start -= len(self.prompt_ids)
+            return self.output_ids[start : start + num_tokens]
+        return self.token_ids[start : start + num_tokens]
 
     def append(self, token_id: int) -> str:
         """Takes a sampled token; returns the text that became certain.

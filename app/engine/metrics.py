@@ -1,0 +1,27 @@
+"""Counts of an engine at one moment, for the port's `/metrics` and for the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class EngineMetrics:
+    """Requests and pages now; tokens and preemptions since the model was loaded.
+
+    `num_running` of at most `num_slots` requests are worked on, `num_waiting` wait. Of all pages,
+    `pages_used` belong to running requests and `pages_cached` hold tokens of earlier ones.
+    Of the tokens of all prompts, `tokens_cached` were found in the cache and `tokens_prefilled`
+    computed (those of preempted requests once more); `tokens_decoded` were generated.
+    """
+
+    num_waiting: int = 0
+    num_running: int = 0
+    num_slots: int = 0
+    pages_used: int = 0
+    pages_cached: int = 0
+    pages_total: int = 0
+    tokens_prefilled: int = 0
+    tokens_cached: int = 0
+    tokens_decoded: int = 0
+    num_preemptions: int = 0
