@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from app.chat.schema import UPGRADES, read_version, upgrade
+from app.chat.turn_tree import leave_hidden_ends
 
 _logger = logging.getLogger(__name__)
 
@@ -106,6 +107,7 @@ def _mark_interrupted(connection: sqlite3.Connection) -> None:
         "UPDATE turns SET state = 'interrupted', is_deleted = (content = '') "
         "WHERE state = 'streaming'"
     )
+    leave_hidden_ends(connection)
 
 
 def _replace_damaged(path: Path, reason: str) -> OpenedDatabase:

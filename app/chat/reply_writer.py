@@ -25,8 +25,12 @@ class ReplyWriter:
     (disk full) stays and is tried again.
     """
 
-    def __init__(self, path: Path, turn_id: int) -> None:
+    def __init__(
+        self, path: Path, turn_id: int, conversation_id: str, previous_leaf_id: int | None
+    ) -> None:
         self.turn_id = turn_id
+        self.conversation_id = conversation_id
+        self.previous_leaf_id = previous_leaf_id  # what is shown if the reply is discarded
         self._path = path
         self._pending: list[str] = []
         self._lock = threading.Lock()

@@ -16,7 +16,6 @@ _logger = logging.getLogger(__name__)
 
 T = TypeVar("T", SamplingSettings, TurnStats)
 
-TURN_COLUMNS = "turn_id, role, content, created, model_name, stats, state"
 CONVERSATION_COLUMNS = "conversation_id, title, created, updated, system_prompt, sampling"
 
 
@@ -61,14 +60,12 @@ def conversation_from_row(row: sqlite3.Row, turns: tuple[Turn, ...]) -> Conversa
 
 
 def summary_from_row(row: sqlite3.Row) -> ConversationSummary:
-    """A row with conversation_id, title, updated, num_turns."""
-    return ConversationSummary(
-        row["conversation_id"], row["title"], _to_datetime(row["updated"]), row["num_turns"]
-    )
+    """A row with conversation_id, title, updated."""
+    return ConversationSummary(row["conversation_id"], row["title"], _to_datetime(row["updated"]))
 
 
 def turn_from_row(row: sqlite3.Row) -> Turn:
-    """A row of TURN_COLUMNS."""
+    """A row as `app.chat.turn_tree` selects it."""
     return Turn(
         turn_id=row["turn_id"],
         role=row["role"],
@@ -77,6 +74,9 @@ def turn_from_row(row: sqlite3.Row) -> Turn:
         model_name=row["model_name"],
         stats=from_json(TurnStats, row["stats"]),
         is_interrupted=row["state"] == "interrupted",
+        parent_id=row["parent_id"],
+        version=row["version"],
+        num_versions=row["num_versions"],
     )
 
 

@@ -41,8 +41,31 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX turns_by_conversation ON turns (conversation_id, is_deleted)")
 
 
+def _let_turns_have_versions(connection: sqlite3.Connection) -> None:
+    """Version 2. A turn follows its parent; versions of a turn have the same one. `leaf_id` is the
+    end of the path that is shown.
+
+    What version 1 hid were replies that were made again: they come back as versions.
+    """
+    connection.execute("ALTER TABLE turns ADD COLUMN parent_id INTEGER REFERENCES turns")
+    connection.execute("ALTER TABLE conversations ADD COLUMN leaf_id INTEGER")
+    connection.execute(
+        """UPDATE turns SET parent_id = (
+            SELECT max(before.turn_id) FROM turns AS before
+            WHERE before.conversation_id = turns.conversation_id
+                AND before.is_deleted = 0 AND before.turn_id < turns.turn_id)"""
+    )
+    connection.execute(
+        """UPDATE conversations SET leaf_id = (
+            SELECT max(turn_id) FROM turns
+            WHERE turns.conversation_id = conversations.conversation_id AND is_deleted = 0)"""
+    )
+    connection.execute("UPDATE turns SET is_deleted = 0 WHERE content <> ''")
+    connection.execute("CREATE INDEX turns_by_parent ON turns (parent_id)")
+
+
 # `UPGRADES[n]` takes a database from version n to n + 1; never change one that was released.
-UPGRADES: tuple[Upgrade, ...] = (_create_tables,)
+UPGRADES: tuple[Upgrade, ...] = (_create_tables, _let_turns_have_versions)
 
 
 def read_version(connection: sqlite3.Connection) -> int:

@@ -9,16 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.chat import turn_tree
 from app.chat.database import OpenedDatabase, open_database
 from app.chat.reply_writer import ReplyWriter
-from app.chat.rows import (
-    CONVERSATION_COLUMNS,
-    TURN_COLUMNS,
-    conversation_from_row,
-    summary_from_row,
-    to_json,
-    turn_from_row,
-)
+from app.chat.rows import CONVERSATION_COLUMNS, conversation_from_row, summary_from_row, to_json
 from app.chat.schema import transaction
 from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnRole, TurnStats
 from app.core.errors import ChatStoreError
@@ -64,10 +58,7 @@ class ChatStore:
         """Latest first; `query` is looked for in titles and contents, case ignored (ASCII)."""
         with _translated_errors():
             rows = self._connection.execute(
-                """SELECT conversation_id, title, updated,
-                    (SELECT count(*) FROM turns AS t
-                     WHERE t.conversation_id = c.conversation_id AND t.is_deleted = 0) AS num_turns
-                FROM conversations AS c
+                """SELECT conversation_id, title, updated FROM conversations AS c
                 WHERE is_deleted = 0 AND (:query = '' OR title LIKE :like ESCAPE '\\' OR EXISTS
                     (SELECT 1 FROM turns AS t WHERE t.conversation_id = c.conversation_id
                      AND t.is_deleted = 0 AND t.content LIKE :like ESCAPE '\\'))
@@ -77,27 +68,20 @@ class ChatStore:
         return tuple(summary_from_row(row) for row in rows)
 
     def load_conversation(self, conversation_id: str) -> Conversation:
-        """A whole conversation; raises ChatStoreError for an id that is not there."""
+        """A conversation as last shown; raises ChatStoreError for an id that is not there."""
         with _translated_errors():
             row = self._connection.execute(
                 f"SELECT {CONVERSATION_COLUMNS} FROM conversations WHERE conversation_id = ?",
                 (conversation_id,),
             ).fetchone()
-            turns = self._connection.execute(
-                f"""SELECT {TURN_COLUMNS} FROM turns WHERE conversation_id = ? AND is_deleted = 0
-                ORDER BY turn_id""",
-                (conversation_id,),
-            ).fetchall()
+            turns = turn_tree.read_path(self._connection, conversation_id)
         if row is None:
             raise ChatStoreError("This conversation does not exist any more.")
-        return conversation_from_row(row, tuple(turn_from_row(turn) for turn in turns))
+        return conversation_from_row(row, turns)
 
     def _load_turn(self, turn_id: int) -> Turn:
         with _translated_errors():
-            row = self._connection.execute(
-                f"SELECT {TURN_COLUMNS} FROM turns WHERE turn_id = ?", (turn_id,)
-            ).fetchone()
-        return turn_from_row(row)
+            return turn_tree.read_turn(self._connection, turn_id)
 
     # --- conversations -----------------------------------------------------------------------
 
@@ -141,45 +125,84 @@ class ChatStore:
     # --- turns -------------------------------------------------------------------------------
 
     def append_turn(self, conversation_id: str, role: TurnRole, content: str) -> Turn:
-        """A whole turn; the conversation moves to the top of the list."""
-        return self._load_turn(self._insert_turn(conversation_id, role, content, "complete", ""))
+        """A whole turn behind the last one; the conversation moves to the top of the list."""
+        leaf_id = self._leaf(conversation_id)
+        return self._load_turn(self._insert_turn(conversation_id, leaf_id, role, content))
 
-    def delete_turn(self, turn_id: int) -> None:
-        """Hides one turn."""
-        self._write("UPDATE turns SET is_deleted = 1 WHERE turn_id = ?", (turn_id,))
+    def append_version(self, conversation_id: str, turn: Turn, content: str) -> Turn:
+        """Another version of a turn; what followed the other versions is not shown any more."""
+        return self._load_turn(
+            self._insert_turn(conversation_id, turn.parent_id, turn.role, content)
+        )
 
-    def begin_reply(self, conversation_id: str, model_name: str) -> ReplyWriter:
-        """An empty reply to stream into; end it with `finish_reply` or `discard_reply`."""
-        turn_id = self._insert_turn(conversation_id, "assistant", "", "streaming", model_name)
-        return ReplyWriter(self._database.path, turn_id)
+    def show_version(self, conversation_id: str, turn: Turn, steps: int) -> None:
+        """Shows the version `steps` behind this one (before it, where negative), and what followed
+        it last."""
+        with self._writing():
+            found = turn_tree.other_version(self._connection, turn, steps)
+            leaf_id = turn_tree.newest_end(self._connection, found)
+            turn_tree.set_leaf(self._connection, conversation_id, leaf_id)
+
+    def begin_reply(
+        self, conversation_id: str, model_name: str, replaced: Turn | None = None
+    ) -> ReplyWriter:
+        """An empty reply to stream into, behind the last turn or as another version of `replaced`;
+        end it with `finish_reply` or `discard_reply`."""
+        leaf_id = self._leaf(conversation_id)
+        turn_id = self._insert_turn(
+            conversation_id,
+            replaced.parent_id if replaced else leaf_id,
+            "assistant",
+            "",
+            "streaming",
+            model_name,
+        )
+        return ReplyWriter(self._database.path, turn_id, conversation_id, leaf_id)
 
     def finish_reply(self, writer: ReplyWriter, stats: TurnStats | None) -> Turn:
         """Saves the rest of a reply; `stats` None marks it as interrupted."""
         with _translated_errors():
             writer.close()
         state = "complete" if stats else "interrupted"
-        self._write(
-            "UPDATE turns SET state = ?, stats = ?, is_deleted = 0 WHERE turn_id = ?",
-            (state, to_json(stats) if stats else None, writer.turn_id),
-        )
+        with self._writing():
+            self._connection.execute(
+                "UPDATE turns SET state = ?, stats = ?, is_deleted = 0 WHERE turn_id = ?",
+                (state, to_json(stats) if stats else None, writer.turn_id),
+            )
+            # Another program that was started meanwhile took the reply for one of a killed program.
+            turn_tree.set_leaf(self._connection, writer.conversation_id, writer.turn_id)
         return self._load_turn(writer.turn_id)
 
     def discard_reply(self, writer: ReplyWriter) -> None:
-        """Removes a reply that never had a text."""
+        """Removes a reply that never had a text; the conversation is shown as before it."""
         with _translated_errors():
             writer.close()
-        self._write("DELETE FROM turns WHERE turn_id = ?", (writer.turn_id,))
+        with self._writing():
+            turn_tree.set_leaf(self._connection, writer.conversation_id, writer.previous_leaf_id)
+            self._connection.execute("DELETE FROM turns WHERE turn_id = ?", (writer.turn_id,))
+
+    def _leaf(self, conversation_id: str) -> int | None:
+        with _translated_errors():
+            return turn_tree.read_leaf(self._connection, conversation_id)
 
     def _insert_turn(
-        self, conversation_id: str, role: TurnRole, content: str, state: str, model_name: str
+        self,
+        conversation_id: str,
+        parent_id: int | None,
+        role: TurnRole,
+        content: str,
+        state: str = "complete",
+        model_name: str = "",
     ) -> int:
         now = time.time()
         with self._writing():
             cursor = self._connection.execute(
-                """INSERT INTO turns (conversation_id, role, content, created, state, model_name)
-                VALUES (?, ?, ?, ?, ?, ?)""",
-                (conversation_id, role, content, now, state, model_name),
+                """INSERT INTO turns
+                (conversation_id, parent_id, role, content, created, state, model_name)
+                VALUES (?, ?, ?, ?, ?, ?, ?)""",
+                (conversation_id, parent_id, role, content, now, state, model_name),
             )
+            turn_tree.set_leaf(self._connection, conversation_id, cursor.lastrowid)
             self._connection.execute(
                 "UPDATE conversations SET updated = ? WHERE conversation_id = ?",
                 (now, conversation_id),

@@ -30,7 +30,8 @@ class Turn:
     """One message. `created` is UTC; `model_name` and `stats` belong to replies.
 
     `is_interrupted`: the worker or the program died before the reply ended; `content` is what was
-    saved.
+    saved. `parent_id` is the turn that it follows; it is number `version`, from 1, of the
+    `num_versions` turns that follow it.
     """
 
     turn_id: int
@@ -40,11 +41,14 @@ class Turn:
     model_name: str = ""
     stats: TurnStats | None = None
     is_interrupted: bool = False
+    parent_id: int | None = None
+    version: int = 1
+    num_versions: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A whole conversation; `turns` in the order they were said. Times are UTC."""
+    """A conversation; `turns` in the order they were said, one version of each. Times are UTC."""
 
     conversation_id: str
     title: str
@@ -62,7 +66,6 @@ class ConversationSummary:
     conversation_id: str
     title: str
     updated: datetime
-    num_turns: int
 
 
 def title_from_text(text: str) -> str:

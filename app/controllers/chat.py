@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -13,6 +11,7 @@ from app.chat.store import ChatStore
 from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnStats
 from app.controllers.chat_engine import ChatEngine
 from app.controllers.chat_request import create_request, to_stats
+from app.controllers.chat_state import ChatState
 from app.controllers.open_conversation import OpenConversation
 from app.controllers.remote_link import ConnectRemote
 from app.controllers.reply import RunningReply
@@ -33,24 +32,7 @@ from app.core.events import (
     WorkerUnresponsive,
 )
 from app.core.sampling_settings import SamplingSettings
-from app.remote.endpoint import RemoteEndpoint
 from app.workers.commands import CancelRequest, LoadModel, SubmitRequest, UnloadModel
-
-
-class ChatState(StrEnum):
-    """The engine's state as the window sees it; buttons bind to it and hold no flags of their own.
-
-    send and regenerate: READY; stop: GENERATING; load: all but LOADING, GENERATING, UNLOADING;
-    restart: DOWN.
-    """
-
-    UNLOADED = "unloaded"
-    LOADING = "loading"
-    READY = "ready"
-    GENERATING = "generating"
-    UNLOADING = "unloading"
-    FAILED = "failed"
-    DOWN = "down"
 
 
 class ChatController(QObject):
@@ -62,7 +44,7 @@ class ChatController(QObject):
         conversations_changed(): the list (`conversations()`) is to be read again.
         conversation_opened(Conversation): show this one, whole.
         turn_added(conversation_id, Turn): the user's message, after `send`.
-        turn_removed(conversation_id, turn_id: int): the reply that `regenerate` replaces.
+        turn_removed(conversation_id, turn_id: int): the reply that `regenerate` makes again.
         reply_started(conversation_id): an empty reply begins.
         prefill_progressed(PrefillProgressed)
         text_appended(conversation_id, str): new text, at most about 30 times a second.
@@ -128,22 +110,14 @@ class ChatController(QObject):
         """The engine's process id; None when there is none."""
         return self.engine.local.pid
 
-    def load_model(
-        self,
-        model_dir: Path,
-        *,
-        device: str = "auto",
-        max_model_len: int | None = None,
-        activations: str = "int8",
-        kv_dtype: str = "fp16",
-    ) -> None:
-        """Loads a native checkpoint in place of the present model, starting the worker if need be;
-        answered by `model_loaded` or `failed`."""
-        self._load(LoadModel(model_dir, device, max_model_len, activations, kv_dtype))
-
-    def connect_remote(self, endpoint: RemoteEndpoint) -> None:
-        """Lets a server somewhere else answer; answered as `load_model` is."""
-        self._load(ConnectRemote(endpoint))
+    def load(self, command: LoadModel | ConnectRemote) -> None:
+        """Loads a native checkpoint in place of the present model, starting the worker if need be,
+        or lets a server somewhere else answer; answered by `model_loaded` or `failed`."""
+        self._last_load = command
+        if self._state is ChatState.FAILED:
+            self.engine.end()  # after a fault of a card its process cannot use it any more
+        self._set_state(ChatState.LOADING)
+        self.engine.send(command)
 
     def unload_model(self) -> None:
         """Gives the model's memory back; no effect without a model."""
@@ -158,7 +132,7 @@ class ChatController(QObject):
         if self._last_load is None:
             self._set_state(ChatState.UNLOADED)
         else:
-            self._load(self._last_load)
+            self.load(self._last_load)
         self._interrupt_reply()
 
     def shutdown(self) -> None:
@@ -168,18 +142,11 @@ class ChatController(QObject):
         self.engine.shutdown()
         self._store.close()
 
-    def _load(self, command: LoadModel | ConnectRemote) -> None:
-        self._last_load = command
-        if self._state is ChatState.FAILED:
-            self.engine.end()  # after a fault of a card its process cannot use it any more
-        self._set_state(ChatState.LOADING)
-        self.engine.send(command)
-
     # --- conversations -----------------------------------------------------------------------
 
     @property
     def conversation(self) -> Conversation:
-        """The open conversation; a running reply appears in it when it has ended."""
+        """The open one; a running reply appears in it when it has ended."""
         return self._open.value
 
     @property
@@ -279,16 +246,40 @@ class ChatController(QObject):
         no effect unless READY and a message is there to reply to."""
         if self._state is not ChatState.READY or not self.conversation.turns:
             return
+        last = self.conversation.turns[-1]
         with self._reported_errors():
-            if self.conversation.turns[-1].role == "assistant":
-                turn = self._open.remove_last_turn()
-                self.turn_removed.emit(self.conversation.conversation_id, turn.turn_id)
-            self._begin_reply()
+            if last.role == "user":
+                self._begin_reply()
+                return
+            self._open.leave_out(last.turn_id)
+            self.turn_removed.emit(self.conversation.conversation_id, last.turn_id)
+            self._begin_reply(replaced=last)
 
-    def _begin_reply(self) -> None:
+    def edit(self, turn_id: int, text: str) -> None:
+        """Asks for a reply to another version of a message of the open conversation; no effect
+        unless READY and not blank. What followed stays, as the older version's."""
+        if self._state is not ChatState.READY or not text.strip():
+            return
+        with self._reported_errors():
+            self._open.add_version(turn_id, text)
+            self.conversation_opened.emit(self.conversation)
+            self._begin_reply()
+            self.conversations_changed.emit()
+
+    def show_version(self, turn_id: int, steps: int) -> None:
+        """Shows the version `steps` behind a turn of the open conversation, and what followed it;
+        no effect while a reply runs in it."""
+        if self.replying_conversation_id == self.conversation.conversation_id:
+            return
+        with self._reported_errors():
+            self._open.show_version(turn_id, steps)
+            self.conversation_opened.emit(self.conversation)
+
+    def _begin_reply(self, replaced: Turn | None = None) -> None:
         conversation_id = self.conversation.conversation_id
         request = create_request(self.conversation)
-        writer = self._store.begin_reply(conversation_id, self._model.name if self._model else "")
+        model_name = self._model.name if self._model else ""
+        writer = self._store.begin_reply(conversation_id, model_name, replaced)
         self._reply = RunningReply(conversation_id, request.request_id, writer, self)
         self._reply.text_appended.connect(self.text_appended)
         self._reply.tokens_per_second.connect(self.tokens_per_second)
@@ -323,6 +314,15 @@ class ChatController(QObject):
             self._store.discard_reply(reply.writer)
         self._leave_generating()
         self.reply_failed.emit(reply.conversation_id, error)
+        self._show_discarded(reply)
+
+    def _show_discarded(self, reply: RunningReply) -> None:
+        """The version that a failed reply was to replace is there again."""
+        if reply.conversation_id != self.conversation.conversation_id:
+            return
+        with self._reported_errors():
+            if self._open.reload():
+                self.conversation_opened.emit(self.conversation)
 
     def _interrupt_reply(self) -> None:
         if self._reply is not None:
@@ -337,7 +337,6 @@ class ChatController(QObject):
         self._reply = None
 
     # --- events ------------------------------------------------------------------------------
-
     @Slot(object)
     def _on_engine_event_received(self, event: Event) -> None:
         match event:

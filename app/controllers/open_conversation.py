@@ -51,15 +51,31 @@ class OpenConversation:
         """Shows a turn that was saved by someone else."""
         self.value = replace(self.value, turns=(*self.value.turns, turn))
 
-    def remove_last_turn(self) -> Turn:
-        """Hides the last turn, in the store too."""
-        *kept, last = self.value.turns
-        self._store.delete_turn(last.turn_id)
-        self.value = replace(self.value, turns=tuple(kept))
-        return last
+    def add_version(self, turn_id: int, text: str) -> Turn:
+        """Saves another version of a message; what followed it is not shown any more."""
+        position = self._position(turn_id)
+        turn = self._store.append_version(
+            self.value.conversation_id, self.value.turns[position], text
+        )
+        self.value = replace(self.value, turns=(*self.value.turns[:position], turn))
+        return turn
+
+    def show_version(self, turn_id: int, steps: int) -> None:
+        """Shows another version of a turn, and what followed that one."""
+        turn = self.value.turns[self._position(turn_id)]
+        self._store.show_version(self.value.conversation_id, turn, steps)
+        self.reload()
+
+    def reload(self) -> bool:
+        """Shows what the store has; whether those are other turns."""
+        shown, self.value = self.value, self._store.load_conversation(self.value.conversation_id)
+        return shown.turns != self.value.turns
+
+    def _position(self, turn_id: int) -> int:
+        return [turn.turn_id for turn in self.value.turns].index(turn_id)
 
     def leave_out(self, turn_id: int) -> None:
-        """Does not show this turn: a reply that is still running."""
+        """Does not show this turn: a reply that is still running, or is made again."""
         kept = tuple(turn for turn in self.value.turns if turn.turn_id != turn_id)
         self.value = replace(self.value, turns=kept)
 

@@ -25,6 +25,7 @@ from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.drop_overlay import DropOverlay
 from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
+from app.workers.commands import LoadModel
 
 _ZOOM_STEP_PERCENT = 10
 
@@ -100,12 +101,8 @@ class MainWindow(QMainWindow):
         """Loads a checkpoint and remembers it for the next start."""
         values = self._settings.update(last_model=str(model_dir))
         max_model_len = values.max_model_len or None
-        self._controllers.chat.load_model(
-            model_dir,
-            device=values.device,
-            max_model_len=max_model_len,
-            activations=values.activations,
-            kv_dtype=values.kv_dtype,
+        self._controllers.chat.load(
+            LoadModel(model_dir, values.device, max_model_len, values.activations, values.kv_dtype)
         )
 
     def show_message(self, key: str, text: str, tone: BannerTone, detail: str = "") -> None:

@@ -108,10 +108,13 @@ def test_replies_of_a_killed_program_are_interrupted(path: Path) -> None:
     fill(path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
-            """INSERT INTO turns (conversation_id, role, content, created, state)
-            SELECT conversation_id, 'assistant', 'saved so far', 0, 'streaming' FROM conversations
-            UNION ALL SELECT conversation_id, 'assistant', '', 0, 'streaming' FROM conversations"""
+            """INSERT INTO turns (conversation_id, parent_id, role, content, created, state)
+            SELECT conversation_id, leaf_id, 'assistant', 'saved so far', 0, 'streaming'
+                FROM conversations
+            UNION ALL SELECT conversation_id, leaf_id, 'assistant', '', 0, 'streaming'
+                FROM conversations"""
         )
+        connection.execute("UPDATE conversations SET leaf_id = (SELECT max(turn_id) FROM turns)")
     with closing(ChatStore.open(path)) as store:
         (row,) = store.list_conversations()
         _, reply = store.load_conversation(row.conversation_id).turns

@@ -63,13 +63,12 @@ def test_settings_are_kept_in_the_words_that_older_versions_wrote() -> None:
     assert from_json(SamplingSettings, written) == settings
 
 
-def test_list_is_latest_first_and_counts_turns(store: ChatStore) -> None:
+def test_list_is_latest_first(store: ChatStore) -> None:
     old, new = store.create_conversation("old"), store.create_conversation("new")
     assert [row.title for row in store.list_conversations()] == ["new", "old"]
     store.append_turn(old.conversation_id, "user", "again")
     rows = store.list_conversations()
-    assert [(row.title, row.num_turns) for row in rows] == [("old", 1), ("new", 0)]
-    assert rows[1].conversation_id == new.conversation_id
+    assert [row.conversation_id for row in rows] == [old.conversation_id, new.conversation_id]
 
 
 @pytest.mark.parametrize(
@@ -90,14 +89,6 @@ def test_search_looks_in_titles_and_contents(store: ChatStore, query: str, found
     store.append_turn(first.conversation_id, "user", "the same 100% as ever")
     store.create_conversation("Alpacas")
     assert len(store.list_conversations(query)) == found
-
-
-def test_search_does_not_find_deleted_turns(store: ChatStore) -> None:
-    conversation = store.create_conversation("talk")
-    turn = store.append_turn(conversation.conversation_id, "assistant", "a secret")
-    store.delete_turn(turn.turn_id)
-    assert store.list_conversations("secret") == ()
-    assert store.load_conversation(conversation.conversation_id).turns == ()
 
 
 def test_delete_can_be_undone(store: ChatStore) -> None:

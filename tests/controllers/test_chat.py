@@ -11,10 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.store import ChatStore
 from app.chat.transcript import Turn
-from app.controllers.chat import ChatController, ChatState
+from app.controllers.chat import ChatController
+from app.controllers.chat_state import ChatState
 from app.core.events import ErrorInfo
 from app.core.paths import chats_path
 from app.core.sampling_settings import SamplingSettings
+from app.workers.commands import LoadModel
 
 FAKE = "fake_engine:create_service"
 MODEL = Path("models") / "Fake-1B"
@@ -31,7 +33,7 @@ def chat(qtbot: QtBot) -> Iterator[ChatController]:
 @pytest.fixture
 def ready(qtbot: QtBot, chat: ChatController) -> ChatController:
     with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
-        chat.load_model(MODEL)
+        chat.load(LoadModel(MODEL))
     return chat
 
 
@@ -58,7 +60,7 @@ def test_load_tells_states_model_and_memory(qtbot: QtBot, chat: ChatController) 
     states: list[ChatState] = []
     chat.state_changed.connect(states.append)
     with qtbot.waitSignals([chat.model_loaded, chat.memory_sampled], timeout=TIMEOUT_MS):
-        chat.load_model(MODEL)
+        chat.load(LoadModel(MODEL))
     assert states == [ChatState.LOADING, ChatState.READY]
     assert chat.model is not None
     assert (chat.model.name, chat.model.weights_bytes) == ("Fake-1B", 5_000_000_000)
@@ -77,7 +79,7 @@ def test_after_unloading_and_after_a_failure_the_next_model_gets_a_fresh_process
     assert ready.state is ChatState.UNLOADED
     for name, signal in (("missing", ready.failed), ("Fake-1B", ready.model_loaded)):
         with qtbot.waitSignal(signal, timeout=TIMEOUT_MS):
-            ready.load_model(Path(name))
+            ready.load(LoadModel(Path(name)))
         pids.append(ready.worker_pid)
     assert None not in pids
     assert len(set(pids)) == 3
@@ -85,7 +87,7 @@ def test_after_unloading_and_after_a_failure_the_next_model_gets_a_fresh_process
 
 def test_failed_load_is_one_sentence(qtbot: QtBot, chat: ChatController) -> None:
     with qtbot.waitSignal(chat.failed, timeout=TIMEOUT_MS) as blocker:
-        chat.load_model(Path("missing"))
+        chat.load(LoadModel(Path("missing")))
     assert blocker.args == [ErrorInfo("InvalidSourceError", "There is no such model.")]
     assert chat.state is ChatState.FAILED
 
@@ -108,7 +110,7 @@ def test_a_reply_streams_and_is_saved(qtbot: QtBot, ready: ChatController) -> No
     assert turn.model_name == "Fake-1B"
     assert ready.state is ChatState.READY
     (row,) = ready.conversations()
-    assert (row.title, row.num_turns) == ("count 300", 2)
+    assert row.title == "count 300"
     assert saved_turns(row.conversation_id) == [
         ("user", "count 300", False),
         ("assistant", counted(300), False),
@@ -149,7 +151,7 @@ def test_send_is_for_ready_only(qtbot: QtBot, chat: ChatController) -> None:
     chat.send("too early")
     assert chat.conversation.turns == ()
     with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
-        chat.load_model(MODEL)
+        chat.load(LoadModel(MODEL))
     chat.send("   \n")
     assert chat.conversation.turns == ()
     chat.send("forever")
@@ -194,6 +196,64 @@ def test_regenerate_replaces_the_reply(qtbot: QtBot, ready: ChatController) -> N
     assert len(saved_turns(conversation_id)) == 2
 
 
+def contents(controller: ChatController) -> list[str]:
+    return [turn.content for turn in controller.conversation.turns]
+
+
+def test_versions_of_a_reply_can_be_leafed_through(qtbot: QtBot, ready: ChatController) -> None:
+    first = converse(qtbot, ready, "count 3")
+    with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS) as blocker:
+        ready.regenerate()
+    second = blocker.args[1]
+    assert (second.version, second.num_versions) == (2, 2)
+    with qtbot.waitSignal(ready.conversation_opened, timeout=TIMEOUT_MS):
+        ready.show_version(second.turn_id, -1)
+    shown = ready.conversation.turns[-1]
+    assert (shown.turn_id, shown.version, shown.num_versions) == (first.turn_id, 1, 2)
+
+
+def test_editing_a_message_asks_anew_and_keeps_the_old_branch(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    converse(qtbot, ready, "count 1")
+    converse(qtbot, ready, "count 2")
+    first = ready.conversation.turns[0]
+    with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS):
+        ready.edit(first.turn_id, "count 4")
+    assert contents(ready) == ["count 4", counted(4)]
+    ready.show_version(ready.conversation.turns[0].turn_id, -1)
+    assert contents(ready) == ["count 1", counted(1), "count 2", counted(2)]
+
+
+def test_nothing_is_edited_or_leafed_through_while_a_reply_runs(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    converse(qtbot, ready, "count 3")
+    first = ready.conversation.turns[0]
+    with qtbot.waitSignal(ready.text_appended, timeout=TIMEOUT_MS):
+        ready.send("forever")
+    ready.edit(first.turn_id, "other")
+    ready.show_version(first.turn_id, 1)
+    with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS):
+        ready.stop()
+    assert contents(ready)[:3] == ["count 3", counted(3), "forever"]
+    assert saved_turns(ready.conversation.conversation_id)[0][1] == "count 3"
+
+
+def test_a_version_that_is_refused_leaves_the_one_before(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    converse(qtbot, ready, "count 3")
+    with qtbot.waitSignal(ready.reply_failed, timeout=TIMEOUT_MS):
+        ready.edit(ready.conversation.turns[0].turn_id, "fail")
+    assert contents(ready) == ["fail"]
+    with qtbot.waitSignal(ready.reply_failed, timeout=TIMEOUT_MS):
+        ready.regenerate()
+    assert contents(ready) == ["fail"]
+    ready.show_version(ready.conversation.turns[0].turn_id, -1)
+    assert contents(ready) == ["count 3", counted(3)]
+
+
 def test_reply_goes_on_while_another_conversation_is_open(
     qtbot: QtBot, ready: ChatController
 ) -> None:
@@ -234,10 +294,10 @@ def test_worker_death_mid_reply_keeps_the_text_and_restart_reloads(
 
 def test_death_while_loading(qtbot: QtBot, chat: ChatController) -> None:
     with qtbot.waitSignal(chat.worker_died, timeout=TIMEOUT_MS):
-        chat.load_model(Path("die"))
+        chat.load(LoadModel(Path("die")))
     assert chat.state is ChatState.DOWN
     with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
-        chat.load_model(MODEL)
+        chat.load(LoadModel(MODEL))
 
 
 def test_restart_of_a_worker_that_hangs_mid_reply(qtbot: QtBot, ready: ChatController) -> None:
@@ -264,7 +324,7 @@ def test_restart_of_a_worker_that_is_well(qtbot: QtBot, ready: ChatController) -
 def test_shutdown_mid_reply_saves_the_text(qtbot: QtBot) -> None:
     chat = ChatController(ChatStore.open(chats_path()), service=FAKE)
     with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
-        chat.load_model(MODEL)
+        chat.load(LoadModel(MODEL))
     with qtbot.waitSignal(chat.text_appended, timeout=TIMEOUT_MS):
         chat.send("forever")
     conversation_id = chat.conversation.conversation_id

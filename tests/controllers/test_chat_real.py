@@ -11,9 +11,11 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.store import ChatStore
 from app.chat.transcript import Turn
-from app.controllers.chat import ChatController, ChatState
+from app.controllers.chat import ChatController
+from app.controllers.chat_state import ChatState
 from app.core.paths import chats_path
 from app.core.sampling_settings import SamplingSettings
+from app.workers.commands import LoadModel
 
 TIMEOUT_MS = 240_000
 GREEDY = SamplingSettings(temperature=0.0, max_tokens=24)
@@ -26,9 +28,7 @@ def chat(qtbot: QtBot, starter_checkpoint: Path) -> Iterator[ChatController]:
     controller = ChatController(ChatStore.open(chats_path()))
     with qtbot.waitSignal(controller.model_loaded, timeout=TIMEOUT_MS):
         # What it answers is known for float32; int8 activations lead this small model elsewhere.
-        controller.load_model(
-            starter_checkpoint, device="cpu", max_model_len=1024, activations="fp32"
-        )
+        controller.load(LoadModel(starter_checkpoint, "cpu", 1024, activations="fp32"))
     yield controller
     controller.shutdown()
 

@@ -47,7 +47,7 @@ def test_turns_alternate_when_a_reply_is_missing_or_empty() -> None:
 def test_every_sampling_setting_reaches_the_engine() -> None:
     kept = {declared.name for declared in fields(SamplingSettings)}
     known = {declared.name for declared in fields(SamplingParams)}
-    assert known - kept == {"ignore_eos"}
+    assert known - kept == {"ignore_eos", "stop_token_ids", "logit_bias", "min_tokens"}
     settings = SamplingSettings(0.1, 5, 0.9, 0.05, 1.1, 0.2, 0.3, 7, 99, ("a", "b"))
     params = to_sampling_params(settings)
     assert {name: getattr(params, name) for name in kept} == {

@@ -39,7 +39,7 @@ WINDOW = """
     chat.model_loaded.connect(lambda model: chat.send("forever"))
     chat.reply_started.connect(lambda _: print(chat.worker_pid, flush=True))
     chat.text_appended.connect(show)
-    chat.load_model(Path("Fake-1B"))
+    chat.load(LoadModel(Path("Fake-1B")))
     app.exec()
 """
 

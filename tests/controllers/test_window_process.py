@@ -37,7 +37,7 @@ WINDOW = """
     def on_converted(report):
         found["convert"] = loaded_files(converter_pids()[0])
         library.refresh()
-        chat.load_model(report.output, device="cpu", max_model_len=256)
+        chat.load(LoadModel(report.output, device="cpu", max_model_len=256))
 
     def converter_pids():
         children = psutil.Process().children()

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QListView, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.controllers.chat import ChatState
+from app.controllers.chat_state import ChatState
 from app.core.paths import library_dir, settings_path
 from app.core.sampling_settings import SamplingSettings
 from app.core.settings_store import SettingsStore

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.chat.transcript import Turn
-from app.controllers.chat import ChatController, ChatState
+from app.controllers.chat import ChatController
+from app.controllers.chat_state import ChatState
 from app.core.events import ErrorInfo, LoadedModel
 from app.core.paths import settings_path
 from app.core.sampling_settings import SamplingSettings

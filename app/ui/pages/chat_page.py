@@ -10,7 +10,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.transcript import Conversation, Turn
-from app.controllers.chat import ChatController, ChatState
+from app.controllers.chat import ChatController
+from app.controllers.chat_state import ChatState
 from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
 from app.core.sampling_settings import SamplingSettings
 from app.core.settings_store import SettingsStore

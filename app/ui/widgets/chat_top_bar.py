@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from app.controllers.chat import ChatState
+from app.controllers.chat_state import ChatState
 from app.core.events import LoadedModel
 from app.ui.formats import format_count
 from app.ui.icons import IconButton

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from app.controllers.chat import ChatState
+from app.controllers.chat_state import ChatState
 from app.core.events import LoadedModel
 from app.core.units import format_bytes
 from app.ui.icons import create_icon

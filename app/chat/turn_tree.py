@@ -1,0 +1,93 @@
+"""The turns of a conversation are a tree: an edited message and a reply made again are versions.
+
+Versions have the same parent. A conversation shows one path, from its `leaf_id` up to the root.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from app.chat.rows import turn_from_row
+from app.chat.transcript import Turn
+
+_SIBLINGS = """turns AS s WHERE s.conversation_id = t.conversation_id
+    AND s.parent_id IS t.parent_id AND s.is_deleted = 0"""
+_TURN = f"""t.turn_id, t.role, t.content, t.created, t.model_name, t.stats, t.state, t.parent_id,
+    (SELECT count(*) FROM {_SIBLINGS} AND s.turn_id <= t.turn_id) AS version,
+    (SELECT count(*) FROM {_SIBLINGS}) AS num_versions"""
+
+
+def read_turn(connection: sqlite3.Connection, turn_id: int) -> Turn:
+    """One turn."""
+    row = connection.execute(
+        f"SELECT {_TURN} FROM turns AS t WHERE t.turn_id = ?", (turn_id,)
+    ).fetchone()
+    return turn_from_row(row)
+
+
+def read_path(connection: sqlite3.Connection, conversation_id: str) -> tuple[Turn, ...]:
+    """The turns that are shown, in the order they were said."""
+    rows = connection.execute(
+        f"""WITH RECURSIVE path(turn_id, parent_id, depth) AS (
+            SELECT t.turn_id, t.parent_id, 0 FROM conversations AS c
+                JOIN turns AS t ON t.turn_id = c.leaf_id WHERE c.conversation_id = ?
+            UNION ALL SELECT t.turn_id, t.parent_id, path.depth + 1
+                FROM path JOIN turns AS t ON t.turn_id = path.parent_id)
+        SELECT {_TURN} FROM path JOIN turns AS t ON t.turn_id = path.turn_id
+        WHERE t.is_deleted = 0 ORDER BY path.depth DESC""",
+        (conversation_id,),
+    ).fetchall()
+    return tuple(turn_from_row(row) for row in rows)
+
+
+def read_leaf(connection: sqlite3.Connection, conversation_id: str) -> int | None:
+    """The end of the path that is shown; None for a conversation without turns."""
+    row = connection.execute(
+        "SELECT leaf_id FROM conversations WHERE conversation_id = ?", (conversation_id,)
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def set_leaf(connection: sqlite3.Connection, conversation_id: str, turn_id: int | None) -> None:
+    """Shows the path to this turn."""
+    connection.execute(
+        "UPDATE conversations SET leaf_id = ? WHERE conversation_id = ?", (turn_id, conversation_id)
+    )
+
+
+def leave_hidden_ends(connection: sqlite3.Connection) -> None:
+    """Paths that end in a hidden turn end in its latest version instead, or before it."""
+    connection.execute(
+        """UPDATE conversations SET leaf_id = (
+            SELECT coalesce(
+                (SELECT max(s.turn_id) FROM turns AS s
+                    WHERE s.conversation_id = t.conversation_id
+                        AND s.parent_id IS t.parent_id AND s.is_deleted = 0),
+                t.parent_id)
+            FROM turns AS t WHERE t.turn_id = leaf_id)
+        WHERE leaf_id IN (SELECT turn_id FROM turns WHERE is_deleted = 1)"""
+    )
+
+
+def other_version(connection: sqlite3.Connection, turn: Turn, steps: int) -> int:
+    """The turn `steps` versions behind this one (before it, where negative); its own at the end."""
+    rows = connection.execute(
+        f"SELECT s.turn_id FROM turns AS t JOIN {_SIBLINGS} AND t.turn_id = ? ORDER BY s.turn_id",
+        (turn.turn_id,),
+    ).fetchall()
+    position = turn.version - 1 + steps
+    return int(rows[min(max(position, 0), len(rows) - 1)][0])
+
+
+def newest_end(connection: sqlite3.Connection, turn_id: int) -> int:
+    """The leaf below a turn that is reached by its latest versions."""
+    (leaf_id,) = connection.execute(
+        """WITH RECURSIVE down(turn_id) AS (
+            VALUES (:turn_id)
+            UNION ALL SELECT (SELECT max(t.turn_id) FROM turns AS t
+                WHERE t.parent_id = down.turn_id AND t.is_deleted = 0) AS child
+                FROM down WHERE child IS NOT NULL)
+        SELECT max(turn_id) FROM down""",
+        {"turn_id": turn_id},
+    ).fetchone()
+    return int(leaf_id)
