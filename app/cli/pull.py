@@ -6,7 +6,7 @@ import argparse
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,18 @@ from app.cli.options import Subparsers, add_command
 from app.cli.output import print_json, print_note, print_pairs, print_table
 from app.cli.progress import ProgressBar
 from app.core.errors import UnsupportedError, UsageError
+from app.core.paths import library_dir
+from app.core.settings import Settings
 from app.core.units import format_bytes
-from app.hub.reference import HubReference, parse_reference
+from app.hub.endpoints import normalize
+from app.hub.reference import HubReference
 
 if TYPE_CHECKING:
+    from app.download.look_up import Looked, Opened
     from app.download.offer import Offer
     from app.download.progress import Meter, Progress
     from app.download.pull import PullResult
-    from app.hub.client import HubClient
+    from app.download.room import Need
     from app.hub.repository import Repository
 
 _TICK_S = 0.25
@@ -37,43 +41,62 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--to", type=Path, metavar="DIR", help="a plain folder (default: the Hugging Face cache)"
     )
+    parser.add_argument(
+        "--auto",
+        action="store_true",
+        help="of several models take the largest that leaves room for a conversation here",
+    )
+    add_endpoint_option(parser)
+
+
+def add_endpoint_option(parser: argparse.ArgumentParser) -> None:
+    """--endpoint."""
+    parser.add_argument(
+        "--endpoint",
+        metavar="URL",
+        help="the hub to ask, this time (default: the setting, HF_ENDPOINT, huggingface.co)",
+    )
+
+
+def endpoint_of(args: argparse.Namespace) -> str:
+    """What --endpoint says, '' without it; raises UsageError for what is no address."""
+    return normalize(args.endpoint) if args.endpoint else ""
 
 
 def run(args: argparse.Namespace) -> None:
     """Judges, fetches and says where it is; raises AppError."""
-    from app.hub.client import HubClient
+    from app.download.look_up import look_up, read_settings
 
-    reference = _reference(args)
-    client = HubClient(reference.endpoint)
-    repository = client.repository(reference.repo_id, reference.revision)
-    offer = _choose(client, repository, reference, args)
+    settings, reference = read_settings(), _reference(args)
+    looked = look_up(reference, settings)
+    offer = _choose(looked, args)
     if offer.status == "refused":
         raise UnsupportedError(f"Nothing was fetched: {offer.reason}")
-    _print_offer(offer, repository)
-    result = _pull(client, repository, offer, reference, args.to)
+    _print_offer(offer, looked.opened.repository)
+    result = _pull(looked.opened, offer, reference, args.to, settings)
     if args.json:
-        print_json(_to_document(repository, result))
+        print_json(_to_document(looked.opened.repository, result))
     else:
         _print(result)
 
 
 def _reference(args: argparse.Namespace) -> HubReference:
-    reference = parse_reference(args.reference)
-    if not isinstance(reference, HubReference):
-        raise UsageError(f"{args.reference} is not the name of a repository (org/name).")
-    revision = args.revision or reference.revision
-    return HubReference(reference.repo_id, revision, reference.wanted, reference.endpoint)
+    from app.download.look_up import parse_repository
+
+    reference = parse_repository(args.reference)
+    return replace(
+        reference,
+        revision=args.revision or reference.revision,
+        endpoint=reference.endpoint or endpoint_of(args),
+    )
 
 
-def _choose(
-    client: HubClient, repository: Repository, reference: HubReference, args: argparse.Namespace
-) -> Offer:
-    from app.download.file_plan import choose, list_choices
-    from app.download.offer import make_offers
+def _choose(looked: Looked, args: argparse.Namespace) -> Offer:
+    from app.download.choice import best
 
-    wanted = reference.wanted
-    plans = (choose(repository, wanted),) if wanted else list_choices(repository)
-    offers = make_offers(client, repository, plans)
+    repository, offers = looked.opened.repository, looked.offers
+    if args.auto:
+        return best(offers)
     if len(offers) == 1:
         return offers[0]
     commands = [_command(args, offer) for offer in offers]
@@ -87,15 +110,18 @@ def _choose(
                 for offer, command in zip(offers, commands, strict=True)
             ],
         )
-    raise UsageError(f"{repository.repo_id} has {len(offers)} models to choose from; name one.")
+    raise UsageError(
+        f"{repository.repo_id} has {len(offers)} models to choose from; name one, or take --auto."
+    )
 
 
 def _command(args: argparse.Namespace, offer: Offer) -> str:
     revision = f" --revision {args.revision}" if args.revision else ""
     folder = f' --to "{args.to}"' if args.to else ""
+    endpoint = f" --endpoint {args.endpoint}" if args.endpoint else ""
     reference = f"{args.reference}:{offer.plan.main}"
     quote = '"' if " " in reference else ""
-    return f"deepinfer pull {quote}{reference}{quote}{revision}{folder}"
+    return f"deepinfer pull {quote}{reference}{quote}{revision}{folder}{endpoint}"
 
 
 def _context(offer: Offer) -> str:
@@ -115,28 +141,44 @@ def _print_offer(offer: Offer, repository: Repository) -> None:
 
 
 def _pull(
-    client: HubClient,
-    repository: Repository,
+    opened: Opened,
     offer: Offer,
     reference: HubReference,
     folder: Path | None,
+    settings: Settings,
 ) -> PullResult:
     from app.download.places import CachePlace, FolderPlace
     from app.download.progress import Meter
     from app.download.pull import pull
 
     meter = Meter(offer.plan.num_bytes)
-    place = CachePlace(client, repository)
-    target = FolderPlace(client, repository, folder) if folder else place
+    place = CachePlace(opened.client, opened.repository)
+    target = FolderPlace(opened.client, opened.repository, folder) if folder else place
     try:
         with _shown(meter):
-            result = pull(offer.plan, target, meter)
+            result = pull(
+                offer.plan,
+                target,
+                meter,
+                others=opened.clients[1:],
+                num_threads=settings.download_threads,
+                reserved=() if folder else _conversion(offer),
+            )
     except KeyboardInterrupt:
         print_note("What has arrived is kept; the same command goes on from there.")
         raise
     if folder is None:
         place.remember(reference.revision)
     return result
+
+
+def _conversion(offer: Offer) -> tuple[Need, ...]:
+    """What comes next; who names a folder of his own may have other plans."""
+    from app.download.room import Need
+
+    if offer.row is None:
+        return ()
+    return (Need(library_dir(), offer.row.weights_bytes, "its conversion"),)
 
 
 @contextmanager
@@ -146,8 +188,13 @@ def _shown(meter: Meter) -> Iterator[None]:
     with ProgressBar("downloading") as bar:
 
         def show() -> None:
+            told = ""
             while not ended.wait(_TICK_S):
-                _draw(bar, meter.read())
+                progress = meter.read()
+                if progress.note != told:
+                    told = progress.note
+                    print_note(told)
+                _draw(bar, progress)
 
         thread = threading.Thread(target=show, name="pull progress", daemon=True)
         thread.start()
@@ -160,7 +207,7 @@ def _shown(meter: Meter) -> Iterator[None]:
 
 
 def _draw(bar: ProgressBar, progress: Progress) -> None:
-    label = "stalled" if progress.is_stalled else ""
+    label = "stalled" if progress.is_stalled else "checking" if progress.is_checking else ""
     bar.update(progress.done_bytes, progress.total_bytes, _describe(progress), label)
 
 
@@ -168,6 +215,8 @@ def _describe(progress: Progress) -> str:
     size = f"{format_bytes(progress.done_bytes)} of {format_bytes(progress.total_bytes)}"
     if progress.is_stalled:
         return f"{size}, no byte for {progress.silent_s:.0f} s, trying again"
+    if progress.is_checking:
+        return f"{size}, reading what is here already"
     speed = f"{format_bytes(progress.bytes_per_s)}/s"
     return f"{size}, {speed}" + (f", {progress.eta_s:.0f} s left" if progress.eta_s else "")
 
@@ -183,6 +232,7 @@ def _to_choices(
                 "file": offer.plan.main,
                 "bytes": offer.plan.num_bytes,
                 "verdict": {"status": offer.status, "reason": offer.reason},
+                "chat_template": offer.template.value,
                 "fit": [asdict(row) for row in offer.fit.rows] if offer.fit else [],
                 "command": command,
             }

@@ -44,6 +44,14 @@ class HubSilentError(ResourceError):
     """A hub is silent, busy or broken; another one may have the same files."""
 
 
+class HubBusyError(HubSilentError):
+    """A hub has had too many requests; `wait_s` is what it asks for, None where it does not say."""
+
+    def __init__(self, message: str, *, detail: str = "", wait_s: float | None = None) -> None:
+        super().__init__(message, detail=detail)
+        self.wait_s = wait_s
+
+
 class UsageError(AppError):
     """The caller asked for something that cannot be meant: wrong options, wrong paths."""
 

@@ -46,6 +46,13 @@ def cancellable_by(*tokens: CancelToken) -> Iterator[None]:
         _TOKENS.reset(before)
 
 
+@contextmanager
+def also_cancellable_by(token: CancelToken) -> Iterator[None]:
+    """Inside, `check_cancelled` looks at this token beside those it looks at already."""
+    with cancellable_by(*_TOKENS.get(), token):
+        yield
+
+
 def check_cancelled() -> None:
     """Raises JobCancelledError when the work that this thread does was cancelled."""
     for token in _TOKENS.get():

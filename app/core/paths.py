@@ -41,6 +41,11 @@ def keys_dir() -> Path:
     return home_dir() / "keys"
 
 
+def downloads_path() -> Path:
+    """The list of downloads that were asked for."""
+    return home_dir() / "downloads.json"
+
+
 def chats_path() -> Path:
     """The conversations' database."""
     return home_dir() / "chats.sqlite3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from app.core.jobs import check_cancelled
@@ -40,11 +41,15 @@ class Digests:
         return self.num_bytes == self._file.num_bytes and digest == self._file.etag
 
 
-def read_digests(file: RemoteFile, path: Path) -> Digests:
-    """Of a file on this disk; raises JobCancelledError when the work was cancelled."""
+def read_digests(
+    file: RemoteFile, path: Path, on_read: Callable[[], None] = lambda: None
+) -> Digests:
+    """Of a file on this disk, `on_read` called now and then; raises JobCancelledError when the
+    work was cancelled."""
     digests = Digests(file)
     with path.open("rb", buffering=0) as stream:
         while data := stream.read(_READ_BYTES):
             check_cancelled()
             digests.update(data)
+            on_read()
     return digests

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from app.core.jobs import check_cancelled
 from app.download.digests import Digests, read_digests
-from app.download.progress import Meter
+from app.download.progress import FileState, Meter
 from app.hub.repository import RemoteFile
 
 SUFFIX = ".deepinfer-partial"
@@ -21,10 +21,11 @@ class PartialFile:
         self._file, self._meter = file, meter
         path.parent.mkdir(parents=True, exist_ok=True)
         is_usable = path.exists() and path.stat().st_size <= file.num_bytes
-        self._digests = read_digests(file, path) if is_usable else Digests(file)
+        self._digests = self._check(path) if is_usable else Digests(file)
+        meter.enter(file.path, FileState.RUNNING)
         self._stream = path.open("ab" if is_usable else "wb", buffering=0)
         self.num_found = self.num_bytes
-        meter.found(self.num_bytes)
+        meter.found(self.num_bytes, file.path)
 
     @property
     def num_bytes(self) -> int:
@@ -48,7 +49,7 @@ class PartialFile:
         while view:  # a raw file may take less than it is given, when the disk is nearly full
             written = self._stream.write(view)
             self._digests.update(view[:written])
-            self._meter.received(written)
+            self._meter.received(written, self._file.path)
             view = view[written:]
         return len(data)
 
@@ -60,7 +61,7 @@ class PartialFile:
         """Back to the start, the only place that a server without ranges can serve from."""
         if offset != 0:
             raise ValueError(f"a partial file starts again at 0, not at {offset}")
-        self._meter.found(-self.num_bytes)
+        self._meter.found(-self.num_bytes, self._file.path)
         self._stream.seek(0)
         self._digests, self.num_found = Digests(self._file), 0
         return 0
@@ -68,6 +69,13 @@ class PartialFile:
     def truncate(self) -> None:
         """Drops what is behind."""
         self._stream.truncate()
+
+    def _check(self, path: Path) -> Digests:
+        def tell() -> None:
+            self._meter.enter(self._file.path, FileState.CHECKING)
+
+        tell()
+        return read_digests(self._file, path, tell)
 
     def __enter__(self) -> PartialFile:
         return self

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path, PurePosixPath
 
-from huggingface_hub import constants
 from huggingface_hub.file_download import are_symlinks_supported, repo_folder_name
 
-from app.core.errors import OutputExistsError, UsageError
+from app.core.errors import OutputExistsError, ResourceError, UsageError
 from app.download.digests import read_digests
 from app.download.partial import SUFFIX
-from app.hub.client import HubClient
+from app.hub.client import HubClient, cache_root
 from app.hub.repository import RemoteFile, Repository
 
 
@@ -21,7 +21,7 @@ class Place(ABC):
 
     def __init__(self, client: HubClient, repository: Repository) -> None:
         self.client, self.repository = client, repository
-        cache = client.cache_dir or Path(constants.HF_HUB_CACHE)
+        cache = cache_root(client)
         folder = repo_folder_name(repo_id=repository.repo_id, repo_type="model")
         self._storage = cache / folder
         self._locks = cache / ".locks" / folder
@@ -37,7 +37,7 @@ class Place(ABC):
 
     @abstractmethod
     def finish(self, file: RemoteFile) -> None:
-        """The verified partial file becomes the file."""
+        """The verified partial file becomes the file; ResourceError where it has gone."""
 
     def path(self, file: RemoteFile) -> Path:
         """The file under its own name."""
@@ -47,6 +47,10 @@ class Place(ABC):
         """Whether the whole file is there: verified when it was put there."""
         path = self.path(file)
         return path.is_file() and path.stat().st_size == file.num_bytes
+
+    @abstractmethod
+    def name(self, file: RemoteFile) -> None:
+        """Gives a file that is there the name that the repository gives it."""
 
     def lock(self, file: RemoteFile) -> Path:
         """The lock that huggingface_hub takes for the same file."""
@@ -80,15 +84,23 @@ class CachePlace(Place):
 
     def has(self, file: RemoteFile) -> bool:
         blob = self._blob(file)  # of another revision, or of another file with the same bytes
-        if not super().has(file) and blob.is_file() and blob.stat().st_size == file.num_bytes:
-            self._name(file)
-        return super().has(file)
+        return super().has(file) or (blob.is_file() and blob.stat().st_size == file.num_bytes)
 
     def finish(self, file: RemoteFile) -> None:
         target = self._blob(file) if self._has_links else self.path(file)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(self.partial(file), target)
-        self._name(file)
+        _move(self.partial(file), target)
+        self.name(file)
+
+    def name(self, file: RemoteFile) -> None:
+        path, blob = self.path(file), self._blob(file)
+        if super().has(file) or not blob.is_file():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # a link that leads nowhere, a file cut short
+        if self._has_links:
+            path.symlink_to(os.path.relpath(blob, path.parent))
+        else:
+            shutil.copyfile(blob, path)
 
     def remember(self, revision: str) -> None:
         """What a branch or tag meant, so that others find the snapshot without a network."""
@@ -96,10 +108,6 @@ class CachePlace(Place):
             ref = self._storage / "refs" / _relative(revision)
             ref.parent.mkdir(parents=True, exist_ok=True)
             ref.write_text(self.repository.commit, encoding="utf-8")
-
-    def _name(self, file: RemoteFile) -> None:
-        # Makes the link: it finds the blob, or without links the file itself, and fetches nothing.
-        self.client.small_file(self.repository.repo_id, file.path, self.repository.commit)
 
     def _blob(self, file: RemoteFile) -> Path:
         return self._storage / "blobs" / file.etag
@@ -134,7 +142,22 @@ class FolderPlace(Place):
         return path.with_name(path.name + SUFFIX)
 
     def finish(self, file: RemoteFile) -> None:
-        os.replace(self.partial(file), self.path(file))
+        _move(self.partial(file), self.path(file))
+
+    def name(self, file: RemoteFile) -> None:
+        """It has no other."""
+
+
+def _move(partial: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.replace(partial, target)
+    except FileNotFoundError as error:
+        raise ResourceError(
+            f"{partial.parent} was moved or deleted while a file was downloaded into it; begin the "
+            "download again.",
+            detail=repr(error),
+        ) from error
 
 
 def _relative(path: str) -> Path:

@@ -1,25 +1,28 @@
-"""A planned download, start to end: room first, then file after file, each verified."""
+"""A planned download, start to end: room first, then its files, each verified."""
 
 from __future__ import annotations
 
 import hashlib
-import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from huggingface_hub import constants
 
-from app.core.errors import ResourceError, UnsupportedError
+from app.core.errors import UnsupportedError
+from app.core.jobs import check_cancelled
 from app.core.units import format_bytes
+from app.download.crew import run_all
 from app.download.file_plan import FilePlan
 from app.download.places import Place
-from app.download.progress import Meter
+from app.download.progress import FileState, Meter
+from app.download.room import Need, check_room
+from app.download.route import Route
 from app.download.transfer import Arrived, Transfer
+from app.hub.client import HubClient
 from app.hub.repository import RemoteFile
-
-# Left free: a volume that is full to the last byte breaks what else runs on it.
-_SPARE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,36 +45,44 @@ class PullResult:
     resumed_bytes: int
 
 
-def pull(plan: FilePlan, place: Place, meter: Meter) -> PullResult:
-    """Fetches what is missing; `meter` was made for `plan.num_bytes`.
+def pull(
+    plan: FilePlan,
+    place: Place,
+    meter: Meter,
+    *,
+    others: Sequence[HubClient] = (),
+    num_threads: int = 1,
+    reserved: Sequence[Need] = (),
+) -> PullResult:
+    """Fetches what is missing, `num_threads` files at once; `meter` was made for `plan.num_bytes`.
 
-    Before the first byte it raises ResourceError for a volume that is too small and
-    UnsupportedError for a file too large to be sent; then what a transfer raises.
+    `others` are asked for the same bytes where the place's own hub does not answer any more;
+    `reserved` room is left for what comes later. Before the first byte it raises ResourceError for
+    a volume that is too small and UnsupportedError for a file too large to be sent; then what a
+    transfer raises.
     """
     started = time.monotonic()
     _check_sizes(plan)
-    check_room(plan, place)
-    transfer = Transfer(place.client, place.repository, meter)
-    arrived = [_fetch(file, place, transfer) for file in plan.files]
+    check_room([need_of(plan, place), *reserved])
+    for file in plan.files:
+        meter.expect(file.path, file.num_bytes)
+    route = Route((place.client, *others), place.repository, meter.tell)
+    transfer = Transfer(route, place.repository, meter)
+    jobs = [partial(_fetch_same, files, place, transfer) for files in _group(plan)]
+    arrived = dict(pair for pairs in run_all(jobs, num_threads, "download") for pair in pairs)
     files = tuple(
-        PulledFile(file.path, place.path(file), file.num_bytes, one.sha256)
-        for file, one in zip(plan.files, arrived, strict=True)
+        PulledFile(file.path, place.path(file), file.num_bytes, arrived[file].sha256)
+        for file in plan.files
     )
     path = next((f.path for f in files if f.name == plan.main), place.folder)
-    resumed = sum(one.resumed_bytes for one in arrived)
+    resumed = sum(one.resumed_bytes for one in arrived.values())
     return PullResult(path, files, time.monotonic() - started, resumed)
 
 
-def check_room(plan: FilePlan, place: Place) -> None:
-    """ResourceError with both numbers when what is missing does not fit on the volume."""
-    needed = sum(place.missing_bytes(file) for file in plan.files)
-    volume = next(p for p in (place.folder, *place.folder.absolute().parents) if p.exists())
-    free = shutil.disk_usage(volume).free
-    if needed and needed + _SPARE_BYTES > free:
-        raise ResourceError(
-            f"The download needs {format_bytes(needed)} and {format_bytes(_SPARE_BYTES)} to spare; "
-            f"{volume} has {format_bytes(free)} free."
-        )
+def need_of(plan: FilePlan, place: Place) -> Need:
+    """What the missing files take."""
+    missing = sum(place.missing_bytes(file) for file in plan.files)
+    return Need(place.folder, missing, "the files")
 
 
 def _check_sizes(plan: FilePlan) -> None:
@@ -84,9 +95,26 @@ def _check_sizes(plan: FilePlan) -> None:
             )
 
 
+def _group(plan: FilePlan) -> list[list[RemoteFile]]:
+    """Files with the same bytes are one blob, which only one thread may write."""
+    groups: dict[str, list[RemoteFile]] = {}
+    for file in plan.files:
+        groups.setdefault(file.etag, []).append(file)
+    return list(groups.values())
+
+
+def _fetch_same(
+    files: Sequence[RemoteFile], place: Place, transfer: Transfer
+) -> list[tuple[RemoteFile, Arrived]]:
+    return [(file, _fetch(file, place, transfer)) for file in files]
+
+
 def _fetch(file: RemoteFile, place: Place, transfer: Transfer) -> Arrived:
+    check_cancelled()
     if place.has(file):
-        transfer.meter.found(file.num_bytes)
+        place.name(file)
+        transfer.meter.found(file.num_bytes, file.path)
+        transfer.meter.enter(file.path, FileState.DONE)
         return Arrived(_sha256(file, place.path(file)), file.num_bytes)
     arrived = transfer.fetch(file, place.partial(file), place.lock(file))
     place.finish(file)

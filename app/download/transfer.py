@@ -14,25 +14,31 @@ from typing import Any, BinaryIO, cast
 from filelock import FileLock, Timeout
 from httpx2 import ConnectError, NetworkError, RemoteProtocolError, TimeoutException
 from huggingface_hub import constants
-from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
-from app.core.errors import InvalidSourceError, ResourceError
+from app.core.errors import HubBusyError, HubSilentError, InvalidSourceError, ResourceError
+from app.core.jobs import check_cancelled
 from app.core.units import format_bytes
 from app.download.partial import PartialFile
-from app.download.progress import Meter
+from app.download.progress import FileState, Meter
+from app.download.route import Route
 from app.hub.client import HubClient
-from app.hub.failures import explained
 from app.hub.repository import RemoteFile, Repository
 
 # What a cut connection or a killed process loses at most. huggingface_hub's own 10 MiB would make
-# a connection that breaks every few megabytes never arrive.
+# a connection that breaks every few megabytes never arrive. It reads this whenever it begins, on
+# any thread, so it is set once and for all.
 CHUNK_BYTES = 1 << 18
-# Without a byte between them; each follows what huggingface_hub itself tries.
+constants.DOWNLOAD_CHUNK_SIZE = CHUNK_BYTES
+
+# Between two tries without a byte; where another hub could be asked, only the first.
 _WAITS_S = (1.0, 2.0, 4.0, 8.0)
-_GIVEN_UP = (ConnectError, TimeoutException, RemoteProtocolError)
-_SERVER_ERROR = 500
+# A hub that is busy is waited for so long, and so often.
+_LONGEST_WAIT_S = 120.0
+_NAP_S = 0.1
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_BROKEN = (ConnectError, TimeoutException, RemoteProtocolError, NetworkError)
 
 _log = logging.getLogger(__name__)
 
@@ -54,9 +60,9 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Fetches files of one repository."""
+    """Fetches files of one repository, from any thread."""
 
-    client: HubClient
+    route: Route
     repository: Repository
     meter: Meter
 
@@ -71,76 +77,84 @@ class Transfer:
                 with PartialFile(partial, file, self.meter) as target:
                     self._complete(file, target)
                     if target.is_right:
+                        self.meter.enter(file.path, FileState.DONE)
                         return Arrived(target.sha256, target.num_found)
-                    self.meter.found(-target.num_bytes)
+                    self.meter.found(-target.num_bytes, file.path)
                 partial.unlink()
                 _log.warning("%s arrived with wrong bytes and is fetched again", file.path)
+                self.meter.tell(f"{file.path} arrived with wrong bytes; it is fetched once more.")
         raise InvalidSourceError(
             f"{file.path} arrived twice with bytes that are not those that the hub lists; "
             "the hub's copy, or something on the way, is damaged."
         )
 
     def _complete(self, file: RemoteFile, target: PartialFile) -> None:
-        waits = iter(_WAITS_S)
+        waits = self._waits()
         while target.num_bytes < file.num_bytes:
-            before = target.num_bytes
-            error = self._try(file, target)
+            client, before = self.route.current, target.num_bytes
+            error = self._try(client, file, target)
             if error is None:
                 return
             if target.num_bytes > before:
-                waits = iter(_WAITS_S)
-            wait = next(waits, None)
-            if wait is None:
-                raise _broken(file, error) from error
-            _log.warning("%s: %r; next try in %.0f s", file.path, error, wait)
-            time.sleep(wait)
+                waits = self._waits()
+            wait = self._wait_after(error, waits)
+            if wait is not None:
+                _log.warning("%s: %r; next try in %.0f s", file.path, error, wait)
+                _sleep(wait)
+            elif self.route.leave(client, file):
+                waits = self._waits()
+            else:
+                raise _given_up(file, error) from error
 
-    def _try(self, file: RemoteFile, target: PartialFile) -> Exception | None:
+    def _waits(self) -> Iterator[float]:
+        return iter(_WAITS_S[:1] if self.route.has_next else _WAITS_S)
+
+    def _wait_after(self, error: Exception, waits: Iterator[float]) -> float | None:
+        """How long until the next try at the same hub; None: not there."""
+        wait = next(waits, None)
+        if wait is None or not isinstance(error, HubBusyError):
+            return wait
+        if self.route.has_next or (error.wait_s or 0) > _LONGEST_WAIT_S:
+            return None
+        self.meter.tell(error.message)
+        return max(wait, error.wait_s or 0)
+
+    def _try(self, client: HubClient, file: RemoteFile, target: PartialFile) -> Exception | None:
         """One connection; returns what is worth another."""
         try:
-            with explained(self.repository.repo_id, file.path, self.client.endpoint):
-                return self._get(file, target)
+            with client.explained(self.repository.repo_id, file.path):
+                return self._get(client, file, target)
+        except HubSilentError as error:
+            return error
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise ResourceError(
-                    f"The disk is full after {format_bytes(target.num_bytes)} of {file.path}; "
-                    "what has arrived is kept.",
-                    detail=repr(error),
-                ) from error
+            if error.errno in (*_FULL, errno.EFBIG):
+                raise _no_room(file, target, error) from error
             if error.errno is None:  # huggingface_hub: an answer shorter or longer than the file
                 return error
             raise
 
-    def _get(self, file: RemoteFile, target: PartialFile) -> Exception | None:
+    def _get(self, client: HubClient, file: RemoteFile, target: PartialFile) -> Exception | None:
         try:
-            with _small_chunks():
-                http_get(
-                    self.client.url(self.repository, file.path),
-                    cast(BinaryIO, target),
-                    resume_size=target.num_bytes,
-                    headers=self.client.headers(),
-                    expected_size=file.num_bytes,
-                    displayed_filename=file.path,
-                    tqdm_class=_SilentBar,
-                )
-        except HfHubHTTPError as error:
-            if error.response.status_code < _SERVER_ERROR:
-                raise
-            return error
-        except _GIVEN_UP as error:  # huggingface_hub has tried five times
-            raise _broken(file, error) from error
-        except NetworkError as error:
+            http_get(
+                client.url(self.repository, file.path),
+                cast(BinaryIO, target),
+                resume_size=target.num_bytes,
+                headers=client.headers(),
+                expected_size=file.num_bytes,
+                displayed_filename=file.path,
+                tqdm_class=_SilentBar,
+                _nb_retries=0,  # tries, waits and other hubs are this module's work
+            )
+        except _BROKEN as error:
             return error
         return None
 
 
-@contextmanager
-def _small_chunks() -> Iterator[None]:
-    before, constants.DOWNLOAD_CHUNK_SIZE = constants.DOWNLOAD_CHUNK_SIZE, CHUNK_BYTES
-    try:
-        yield
-    finally:
-        constants.DOWNLOAD_CHUNK_SIZE = before
+def _sleep(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        check_cancelled()
+        time.sleep(min(left, _NAP_S))
 
 
 @contextmanager
@@ -160,8 +174,19 @@ def _locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _broken(file: RemoteFile, error: Exception) -> ResourceError:
-    return ResourceError(
+def _no_room(file: RemoteFile, target: PartialFile, error: OSError) -> ResourceError:
+    done = format_bytes(target.num_bytes)
+    if error.errno in _FULL:
+        problem = f"The disk is full after {done} of {file.path}"
+    else:  # FAT32 ends at 4 GiB
+        problem = f"The volume takes no file that is larger than {done}, as {file.path} is"
+    return ResourceError(f"{problem}; what has arrived is kept.", detail=repr(error))
+
+
+def _given_up(file: RemoteFile, error: Exception) -> ResourceError:
+    if isinstance(error, HubBusyError):
+        return error
+    return HubSilentError(
         f"The connection for {file.path} breaks or stays silent; what has arrived is kept, and "
         "the same download goes on from there.",
         detail=repr(error),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from httpx2 import HTTPError
-from huggingface_hub import constants
+from httpx2 import HTTPError, Response
 from huggingface_hub.errors import (
     EntryNotFoundError,
     GatedRepoError,
@@ -18,82 +18,144 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from app.core.errors import AppError, InvalidSourceError, ResourceError, UsageError
+from app.core.errors import (
+    AppError,
+    HubAccessError,
+    HubBusyError,
+    HubSilentError,
+    InvalidSourceError,
+    ResourceError,
+    UsageError,
+)
 
 _UNAUTHORIZED, _FORBIDDEN, _TOO_MANY = 401, 403, 429
 
 
-@contextmanager
-def explained(repo_id: str, what: str, endpoint: str = "") -> Iterator[None]:
-    """Inside, what huggingface_hub and its HTTP client raise becomes an AppError.
+class TooManyRequestsError(Exception):
+    """An answer 429, before huggingface_hub sleeps for as long as the hub asks, unheard."""
 
-    `what` names in the sentence what was asked for, `endpoint` the hub where it is not the set one.
-    """
-    page = f"{endpoint or constants.ENDPOINT}/{repo_id}"
+    def __init__(self, wait_s: float | None) -> None:
+        super().__init__(f"429, Retry-After {wait_s}")
+        self.wait_s = wait_s
+
+
+def raise_for_too_many(response: Response) -> None:
+    """A hook of the HTTP client for every answer."""
+    if response.status_code == _TOO_MANY:
+        seconds = response.headers.get("Retry-After", "")
+        raise TooManyRequestsError(float(seconds) if seconds.isdigit() else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`what` of `repo_id` ('' for the hub itself) was asked of `endpoint`, with a token or not."""
+
+    endpoint: str
+    repo_id: str
+    what: str
+    has_token: bool = False
+
+    @property
+    def page(self) -> str:
+        """Where a person reads about it."""
+        return f"{self.endpoint}/{self.repo_id}".rstrip("/")
+
+    @property
+    def token_page(self) -> str:
+        """Where tokens are made."""
+        return f"{self.endpoint}/settings/tokens"
+
+
+@contextmanager
+def explained(asked: Asked) -> Iterator[None]:
+    """Inside, what huggingface_hub and its HTTP client raise becomes an AppError."""
     try:
         yield
     except HFValidationError as error:
         raise UsageError(
-            f"{repo_id} is not the name of a repository.", detail=str(error)
+            f"{asked.repo_id} is not the name of a repository.", detail=str(error)
         ) from error
     except HfHubHTTPError as error:
-        raise _explain(error, repo_id, what, page) from error
+        raise _explain(error, asked) from error
     except EntryNotFoundError as error:  # LocalEntryNotFoundError where the hub did not answer
         if isinstance(error, LocalEntryNotFoundError):
-            raise _silent(page, what, error) from error
-        raise InvalidSourceError(f"{repo_id} has no {what}.", detail=str(error)) from error
+            raise _silent(asked, error) from error
+        raise InvalidSourceError(
+            f"{asked.repo_id} has no {asked.what}.", detail=str(error)
+        ) from error
     except OfflineModeIsEnabled as error:
-        sentence = f"HF_HUB_OFFLINE is set, so {what} of {repo_id} is not asked for."
+        of = f" of {asked.repo_id}" if asked.repo_id else ""
+        sentence = f"HF_HUB_OFFLINE is set, so {asked.what}{of} is not asked for."
         raise ResourceError(sentence, detail=str(error)) from error
+    except TooManyRequestsError as error:
+        raise _busy(asked, error) from error
     except HTTPError as error:
-        raise _silent(page, what, error) from error
+        raise _silent(asked, error) from error
 
 
-def _silent(page: str, what: str, error: Exception) -> ResourceError:
+def _silent(asked: Asked, error: Exception) -> HubSilentError:
     cause = error.__cause__ or error
-    sentence = f"The hub did not answer for {what} ({page}); check the connection or HF_ENDPOINT."
-    return ResourceError(sentence, detail=f"{error!r} {cause!r}")
+    return HubSilentError(
+        f"The hub did not answer for {asked.what} ({asked.page}); check the connection or the "
+        "address of the hub (HF_ENDPOINT).",
+        detail=f"{error!r} {cause!r}",
+    )
 
 
-def _explain(error: HfHubHTTPError, repo_id: str, what: str, page: str) -> AppError:
-    status = error.response.status_code
-    if isinstance(error, GatedRepoError):
-        return InvalidSourceError(
-            f"{repo_id} is gated: accept its terms at {page}, then set HF_TOKEN to a token of that "
-            f"account ({_token_page(page)}).",
-            detail=str(error),
-        )
-    if status == _UNAUTHORIZED and "Invalid credentials" in (error.server_message or ""):
-        return InvalidSourceError(
-            f"The hub does not accept HF_TOKEN (expired or revoked); make a new one at "
-            f"{_token_page(page)}.",
-            detail=str(error),
-        )
-    return _explain_rest(error, repo_id, what, page)
+def _busy(asked: Asked, error: TooManyRequestsError) -> HubBusyError:
+    when = "later" if error.wait_s is None else f"in {error.wait_s:.0f} seconds"
+    return HubBusyError(
+        f"{asked.endpoint} has had too many requests from here; try again {when}.",
+        detail=str(error),
+        wait_s=error.wait_s,
+    )
 
 
-def _explain_rest(error: HfHubHTTPError, repo_id: str, what: str, page: str) -> AppError:
+def _explain(error: HfHubHTTPError, asked: Asked) -> AppError:
     status, detail = error.response.status_code, str(error)
-    if isinstance(error, RevisionNotFoundError):
-        return InvalidSourceError(f"{page} has no such revision.", detail=detail)
-    if isinstance(error, EntryNotFoundError):
-        return InvalidSourceError(f"{repo_id} has no {what}.", detail=detail)
-    if isinstance(error, RepositoryNotFoundError):
-        return InvalidSourceError(
-            f"The hub has no repository {repo_id}, or it is private ({page}).", detail=detail
-        )
-    if status in (_UNAUTHORIZED, _FORBIDDEN):
-        return InvalidSourceError(
-            f"The hub refuses {what} of {repo_id} to this token; see {page} and "
-            f"{_token_page(page)}.",
+    if isinstance(error, GatedRepoError):
+        return HubAccessError(_gated(asked, status), detail=detail)
+    if status == _UNAUTHORIZED and "Invalid credentials" in (error.server_message or ""):
+        return HubAccessError(
+            f"{asked.endpoint} does not accept the token: it was revoked or has expired; make a "
+            f"new one at {asked.token_page}.",
             detail=detail,
         )
-    if status == _TOO_MANY:
-        seconds = error.response.headers.get("Retry-After", "")
-        when = f"in {seconds} seconds" if seconds.isdigit() else "later"
-        return ResourceError(f"The hub has had too many requests; try again {when}.", detail=detail)
-    return ResourceError(f"The hub answered {status} for {what} ({page}).", detail=detail)
+    if isinstance(error, RevisionNotFoundError):
+        return InvalidSourceError(f"{asked.page} has no such revision.", detail=detail)
+    if isinstance(error, EntryNotFoundError):
+        return InvalidSourceError(f"{asked.repo_id} has no {asked.what}.", detail=detail)
+    if isinstance(error, RepositoryNotFoundError):
+        return HubAccessError(_missing(asked), detail=detail)
+    return _explain_status(status, error, asked)
 
 
-def _token_page(page: str) -> str:
-    return "/".join(page.split("/")[:3]) + "/settings/tokens"
+def _gated(asked: Asked, status: int) -> str:
+    if asked.has_token and status == _FORBIDDEN:
+        return (
+            f"{asked.repo_id} is gated, and the account of this token has no access to it yet: "
+            f"accept its terms, or wait until its authors have agreed, at {asked.page}."
+        )
+    return (
+        f"{asked.repo_id} is gated: accept its terms at {asked.page}, then give the program "
+        f"(or HF_TOKEN) a token of that account, made at {asked.token_page}."
+    )
+
+
+def _missing(asked: Asked) -> str:
+    token = "this token may not see it" if asked.has_token else "it is private and wants a token"
+    return f"The hub has no repository {asked.repo_id}, or {token} ({asked.page})."
+
+
+def _explain_status(status: int, error: HfHubHTTPError, asked: Asked) -> AppError:
+    detail = str(error)
+    if status in (_UNAUTHORIZED, _FORBIDDEN):
+        who = "to this token" if asked.has_token else "without a token"
+        return HubAccessError(
+            f"The hub refuses {asked.what} of {asked.repo_id} {who}; see {asked.page} and "
+            f"{asked.token_page}.",
+            detail=detail,
+        )
+    return HubSilentError(
+        f"The hub answered {status} for {asked.what} ({asked.page}).", detail=detail
+    )

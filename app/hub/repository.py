@@ -17,7 +17,10 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One commit of it. `gated` tells that its terms must be accepted; licence '' when not said."""
+    """One commit of it. `gated` tells that its terms must be accepted; licence '' when not said.
+
+    `has_gguf_template` tells that the hub itself read a chat template in its GGUF files.
+    """
 
     repo_id: str
     commit: str
@@ -25,3 +28,4 @@ class Repository:
     gated: bool
     license: str
     downloads: int
+    has_gguf_template: bool = False

@@ -61,7 +61,9 @@ def test_several_quantizations_are_a_choice(
         row = next(line for line in shown.out.splitlines() if line.endswith(command))
         assert size in row
         assert "tokens" in row
-    assert shown.err == f"deepinfer: {GGUF} has 2 models to choose from; name one.\n"
+    assert shown.err == (
+        f"deepinfer: {GGUF} has 2 models to choose from; name one, or take --auto.\n"
+    )
 
 
 def test_a_choice_is_a_document_too(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,7 +247,11 @@ def test_another_hub_that_is_typed_gets_no_token(
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("two words", "two words is not the name of a repository (org/name)."),
+        (
+            "two words",
+            "two words is not the name of a repository (org/name); `deepinfer search two words` "
+            "looks for one.",
+        ),
         (f"{GGUF}:Q5_K", "'Q5_K' names nothing in org/Tiny-GGUF; it has Tiny-Q4_0, Tiny-Q8_0."),
         (f"{GGUF}:Tiny", "'Tiny' names nothing in org/Tiny-GGUF; it has Tiny-Q4_0, Tiny-Q8_0."),
     ],

@@ -15,6 +15,7 @@ from app.core.errors import InvalidSourceError, JobCancelledError, ResourceError
 from app.core.jobs import CancelToken, cancellable_by
 from app.download.partial import PartialFile
 from app.download.progress import Meter
+from app.download.route import Route
 from app.download.transfer import CHUNK_BYTES, Arrived, Transfer
 from app.hub.client import HubClient
 from app.hub.repository import RemoteFile
@@ -46,7 +47,8 @@ def _fetch(hub: FakeHub, partial: Path, name: str = NAME) -> tuple[Arrived, Mete
     repository = client.repository(REPO)
     file = next(file for file in repository.files if file.path == name)
     meter = Meter(file.num_bytes)
-    arrived = Transfer(client, repository, meter).fetch(file, partial, partial.parent / "lock")
+    transfer = Transfer(Route((client,), repository), repository, meter)
+    arrived = transfer.fetch(file, partial, partial.parent / "lock")
     return arrived, meter
 
 
@@ -148,11 +150,12 @@ def test_a_cancel_keeps_what_has_arrived(hub: FakeHub, partial: Path) -> None:
     repository = client.repository(REPO)
 
     class CancellingMeter(Meter):
-        def received(self, num_bytes: int) -> None:
-            super().received(num_bytes)
+        def received(self, num_bytes: int, path: str = "") -> None:
+            super().received(num_bytes, path)
             token.cancel()
 
-    transfer = Transfer(client, repository, CancellingMeter(len(CONTENT)))
+    meter = CancellingMeter(len(CONTENT))
+    transfer = Transfer(Route((client,), repository), repository, meter)
     with cancellable_by(token), pytest.raises(JobCancelledError):
         transfer.fetch(repository.files[0], partial, partial.parent / "lock")
     assert partial.stat().st_size == CHUNK_BYTES

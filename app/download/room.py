@@ -1,0 +1,52 @@
+"""Room on the volumes where a download and its conversion end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.errors import ResourceError
+from app.core.units import format_bytes
+
+# Left free: a volume that is full to the last byte breaks what else runs on it.
+SPARE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """`num_bytes` below `folder`, which need not be there yet; `what` names them in a sentence."""
+
+    folder: Path
+    num_bytes: int
+    what: str
+
+
+def check_room(needs: Sequence[Need]) -> None:
+    """ResourceError with the numbers where what is needed does not fit on its volume."""
+    volumes: dict[int, list[Need]] = {}
+    for need in needs:
+        if need.num_bytes > 0:
+            volumes.setdefault(os.stat(existing_part(need.folder)).st_dev, []).append(need)
+    for together in volumes.values():
+        _check_volume(together)
+
+
+def existing_part(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(p for p in (folder, *folder.absolute().parents) if p.exists())
+
+
+def _check_volume(needs: Sequence[Need]) -> None:
+    folder = existing_part(needs[0].folder)
+    free = shutil.disk_usage(folder).free
+    needed = sum(need.num_bytes for need in needs)
+    if needed + SPARE_BYTES <= free:
+        return
+    parts = " + ".join(f"{format_bytes(need.num_bytes)} for {need.what}" for need in needs)
+    raise ResourceError(
+        f"The download needs {format_bytes(needed)} ({parts}) and {format_bytes(SPARE_BYTES)} to "
+        f"spare; {folder} has {format_bytes(free)} free."
+    )
