@@ -15,7 +15,7 @@ from pathlib import Path
 from kernels.cpu import build
 from kernels.cpu.structures import Config, Layer, LinearSource, Norm, Sampling
 
-ABI_VERSION = 4
+ABI_VERSION = 5
 
 
 class NativeError(RuntimeError):
@@ -60,6 +60,14 @@ _SIGNATURES = {
         c_int32,
         (c_void_p, c_int32, c_void_p, c_void_p, c_void_p, POINTER(POINTER(Sampling)), c_void_p),
     ),
+    "di_model_map": (c_int32, (c_void_p, c_int32, c_void_p, c_int32)),
+    "di_model_page_bytes": (c_int64, (c_void_p,)),
+    "di_model_copy_page": (c_int32, (c_void_p, c_int32, c_int32)),
+    "di_model_read_page": (c_int32, (c_void_p, c_int32, c_void_p)),
+    "di_model_write_page": (c_int32, (c_void_p, c_int32, c_void_p)),
+    "di_model_state_bytes": (c_int64, (c_void_p,)),
+    "di_model_read_state": (c_int32, (c_void_p, c_int32, c_void_p)),
+    "di_model_write_state": (c_int32, (c_void_p, c_int32, c_void_p)),
     "di_model_kv_bytes": (c_int64, (c_void_p,)),
     "di_model_workspace_bytes": (c_int64, (c_void_p,)),
     "di_model_destroy": (None, (c_void_p,)),

@@ -14,6 +14,7 @@ from kernels.cpu.loader import check_code, check_handle, load
 from kernels.cpu.structures import Config, Layer, LinearSource, Norm, Sampling
 
 Floats = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
 
 
 def pointer(array: npt.NDArray[np.generic] | None) -> int | None:
@@ -181,6 +182,45 @@ class NativeModel:
             )
         )
         return sampled
+
+    def map_pages(self, slot: int, pages: Sequence[int]) -> None:
+        """The slot's position p lies in page `pages[p // 256]` from now on."""
+        row = np.array(pages, np.int32)
+        check_code(self._library.di_model_map(self._handle, slot, pointer(row), len(row)))
+
+    @property
+    def page_bytes(self) -> int:
+        """Of a page with all layers."""
+        return int(self._library.di_model_page_bytes(self._handle))
+
+    def copy_page(self, source: int, target: int) -> None:
+        """Within the cache."""
+        check_code(self._library.di_model_copy_page(self._handle, source, target))
+
+    def read_page(self, page: int) -> Bytes:
+        """[page_bytes]."""
+        data = np.empty(self.page_bytes, np.uint8)
+        check_code(self._library.di_model_read_page(self._handle, page, pointer(data)))
+        return data
+
+    def write_page(self, page: int, data: Bytes) -> None:
+        """Of [page_bytes]."""
+        check_code(self._library.di_model_write_page(self._handle, page, pointer(data)))
+
+    @property
+    def state_bytes(self) -> int:
+        """Of what linear layers know of a slot."""
+        return int(self._library.di_model_state_bytes(self._handle))
+
+    def read_state(self, slot: int) -> Bytes:
+        """[state_bytes]."""
+        data = np.empty(self.state_bytes, np.uint8)
+        check_code(self._library.di_model_read_state(self._handle, slot, pointer(data)))
+        return data
+
+    def write_state(self, slot: int, data: Bytes) -> None:
+        """Of [state_bytes]."""
+        check_code(self._library.di_model_write_state(self._handle, slot, pointer(data)))
 
     @property
     def kv_bytes(self) -> int:

@@ -95,6 +95,7 @@ class Config(Structure):
         ("vocab_size", c_int32),
         ("max_model_len", c_int32),
         ("num_slots", c_int32),
+        ("num_pages", c_int32),
         ("kv_type", c_int32),
         ("int8_activations", c_int32),
         ("layer_norm", c_int32),

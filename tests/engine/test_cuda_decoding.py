@@ -18,7 +18,7 @@ from app.core.events import FinishReason, RequestFinished, TokensGenerated
 from app.engine.engine import Engine, RequestEvent
 from app.engine.executors.base import Executor, SequenceChunk
 from app.engine.executors.cuda import decoding
-from app.engine.executors.cuda.decoding import DecodeShape
+from app.engine.executors.cuda.decoding import Decoder, DecodeShape
 from app.engine.executors.cuda.executor import CudaExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.engine.request import Request, SamplingParams
@@ -217,6 +217,7 @@ def test_a_step_asked_for_ahead_that_is_not_undone_is_seen(
     model_dir: Path, monkeypatch: pytest.MonkeyPatch, scenario: Scenario
 ) -> None:
     monkeypatch.setattr(decoding, "_continues", lambda *_: True)
+    monkeypatch.setattr(Decoder, "forget_slot", lambda *_: None)
     with pytest.raises(AssertionError):
         same_ids(model_dir, scenario)
 

@@ -18,6 +18,8 @@ from tests.kernels.delta_sizes import DeltaSizes
 from tests.kernels.experts import Experts
 
 HIDDEN, INNER, VOCAB, EPS, COS_SIN_FACTOR = 40, 56, 61, 1e-5, 1.25
+# Of 700 positions for either slot; one more is free.
+PAGES, FREE_PAGE, NUM_PAGES = ((5, 0, 3), (1, 6, 2)), 4, 7
 BIASED = ("q", "k", "v", "o", "gate", "up", "down")
 PLACEMENTS = {
     "pre": ("input_norm", "post_attention_norm"),
@@ -227,6 +229,8 @@ class Native:
             self._norm("norm"),
             self.linears["head"],
         )
+        for slot, row in enumerate(PAGES):
+            self.model.map_pages(slot, row)
 
     def _linear(self, name: str) -> NativeLinear:
         w = self._decoder.weights
@@ -251,6 +255,7 @@ class Native:
             vocab_size=VOCAB,
             max_model_len=700,
             num_slots=2,
+            num_pages=NUM_PAGES,
             kv_type=kv_type,
             layer_norm=d.layer_norm,
             qk_norm_projection=d.qk_norm == "projection",

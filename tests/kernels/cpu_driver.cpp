@@ -81,7 +81,7 @@ di_config create_config(const di_rope* rope) {
     di_config config = {};
     config.hidden_size = kHidden, config.intermediate_size = kInner, config.num_layers = 1, config.vocab_size = kVocab;
     config.num_heads = kHeads, config.num_kv_heads = kKvHeads, config.head_dim = kHeadDim;
-    config.max_model_len = 2 * kPrompt, config.num_slots = 1, config.kv_type = 1, config.int8_activations = 1;
+    config.max_model_len = 2 * kPrompt, config.num_slots = 1, config.num_pages = 3, config.kv_type = 1, config.int8_activations = 1;
     config.rms_norm_eps = 1e-5f, config.attention_multiplier = 0.1767767f;
     config.embedding_multiplier = config.residual_multiplier = config.logits_multiplier = 1.0f;
     config.num_ropes = 1, config.ropes = rope;
@@ -105,6 +105,8 @@ void run_model(di_context* context, const char* set) {
     layer.mlp = {linear(kInner, kHidden), linear(kInner, kHidden), linear(kHidden, kInner)};
     di_linear* embedding = linear(kVocab, kHidden);
     di_model* model = must(di_model_create(context, &config, &layer, embedding, &norm, embedding));
+    const int32_t pages[] = {2, 0, 1};
+    di_model_map(model, 0, pages, 3);
     std::vector<int32_t> ids(kPrompt + 1), slots(kPrompt + 1), positions(kPrompt + 1);
     for (int i = 0; i <= kPrompt; ++i) ids[i] = next() % kVocab, positions[i] = i;
     std::vector<uint8_t> wanted(kPrompt + 1);

@@ -14,7 +14,7 @@ from app.spec.gguf_types import GGML_TYPES
 from kernels.cpu import conversion
 from kernels.cpu.loader import instruction_sets
 from kernels.cpu.native import Context, NativeLinear
-from tests.kernels.cpu_decoders import Native
+from tests.kernels.cpu_decoders import FREE_PAGE, PAGES, Native
 from tests.kernels.cpu_linears import DENSE_DTYPES, dense_linear, random_linear
 from tests.kernels.test_cpu_linear import SCHEMES
 from tests.kernels.test_cpu_model import TOKENS, VARIANTS
@@ -63,8 +63,19 @@ def exercise_models(instruction_set: str) -> None:
             native.run(TOKENS[:250])
             for position in range(250, 260):
                 native.run(TOKENS[position : position + 1], start=position, slot=0)
-            native.run(TOKENS[:7], slot=1)
+            exercise_pages(native)
             native.close()
+
+
+def exercise_pages(native: Native) -> None:
+    """A page that two slots have, copies, bytes out and in, states."""
+    model, free = native.model, FREE_PAGE
+    model.copy_page(PAGES[0][0], free)
+    model.write_page(PAGES[1][0], model.read_page(free))
+    model.map_pages(1, [PAGES[0][0], free])
+    native.run(TOKENS[:7], start=256, slot=1)
+    model.write_state(1, model.read_state(0))
+    native.run(TOKENS[:7], slot=1)
 
 
 def main() -> None:

@@ -86,6 +86,11 @@ class HostLauncher(Launcher):
         self.num_copies += 1
         ctypes.memmove(array.ctypes.data, buffer.address, array.nbytes)
 
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        assert source.num_bytes <= target.num_bytes
+        self.num_copies += 1
+        ctypes.memmove(target.address, source.address, source.num_bytes)
+
     def capture(self, launches: Sequence[Launch]) -> list[Launch]:
         self.num_captures += 1
         for launch in launches:

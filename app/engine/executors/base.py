@@ -184,29 +184,32 @@ class Executor(ABC):
         self._tables.map(slot, pages)
 
     @property
+    @abstractmethod
     def page_bytes(self) -> int:
         """Of a page as `read_page` gives it; 0 where no layer caches positions."""
-        raise NotImplementedError
+
+    @property
+    @abstractmethod
+    def state_bytes(self) -> int:
+        """Of a slot's state as `read_state` gives it; 0 for models without linear layers."""
 
     def copy_page(self, source: int, target: int) -> None:
-        """All positions of all layers, in the order of calls: after the chunks that ran before."""
-        raise NotImplementedError
+        """All positions of all layers, as the chunks that ran before have left them."""
+        self._tables.check([source, target])
+        self._copy_page(source, target)
 
     def read_page(self, page: int) -> npt.NDArray[np.uint8]:
         """A copy of a page, [page_bytes], in this executor's own layout: see `cache_format`.
 
         What was never written is anything.
         """
-        raise NotImplementedError
+        self._tables.check([page])
+        return self._read_page(page)
 
     def write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None:
         """Replaces a page by what `read_page` gave; EngineError for another size."""
-        raise NotImplementedError
-
-    @property
-    def state_bytes(self) -> int:
-        """Of a slot's state as `read_state` gives it; 0 for models without linear layers."""
-        return self.spec.state_bytes
+        self._tables.check([page])
+        self._write_page(page, _checked_bytes(data, self.page_bytes))
 
     def read_state(self, slot: int) -> npt.NDArray[np.uint8]:
         """A copy of what linear layers know of the slot's sequence, [state_bytes].
@@ -214,14 +217,20 @@ class Executor(ABC):
         It belongs to the number of tokens that the slot has run. Raises EngineError where that is
         unknown because a step failed.
         """
-        raise NotImplementedError
+        if self._states is None:
+            return np.empty(0, np.uint8)
+        self._states.length(slot)
+        return self._read_state(slot)
 
     def write_state(self, slot: int, data: npt.NDArray[np.uint8], num_tokens: int) -> None:
         """Replaces a slot's state by what `read_state` gave after `num_tokens` tokens.
 
         The slot's next chunk starts there, or at 0. EngineError for another size.
         """
-        raise NotImplementedError
+        data = _checked_bytes(data, self.state_bytes)
+        if self._states is not None:
+            self._write_state(slot, data)
+            self._states.replace(slot, num_tokens)
 
     @property
     def cache_format(self) -> str:
@@ -274,6 +283,22 @@ class Executor(ABC):
         if self._states is not None:
             self._states.record(chunks)
 
+    # What the public ones of these names have checked.
+    @abstractmethod
+    def _copy_page(self, source: int, target: int) -> None: ...
+
+    @abstractmethod
+    def _read_page(self, page: int) -> npt.NDArray[np.uint8]: ...
+
+    @abstractmethod
+    def _write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None: ...
+
+    @abstractmethod
+    def _read_state(self, slot: int) -> npt.NDArray[np.uint8]: ...
+
+    @abstractmethod
+    def _write_state(self, slot: int, data: npt.NDArray[np.uint8]) -> None: ...
+
     @abstractmethod
     def memory_use(self) -> MemoryUse:
         """Bytes held now."""
@@ -281,3 +306,10 @@ class Executor(ABC):
     @abstractmethod
     def close(self) -> None:
         """Gives all memory back; the executor is unusable afterwards."""
+
+
+def _checked_bytes(data: npt.NDArray[np.uint8], num_bytes: int) -> npt.NDArray[np.uint8]:
+    """The data, contiguous; EngineError unless it is so many bytes."""
+    if data.dtype != np.uint8 or data.shape != (num_bytes,):
+        raise EngineError(f"{data.nbytes} bytes were to replace {num_bytes} of the cache.")
+    return np.ascontiguousarray(data)

@@ -2,8 +2,8 @@
 
 Weights stay quantized. Quantized ones are multiplied with float32 activations, or with int8 ones of
 one step per 32 columns: about 1.5 times as fast, but a reply may then differ from the reference's.
-The KV cache is float16 (int8 or float32 on request) in pages of 256 positions, allocated when a
-sequence first reaches them and kept until `close`.
+The KV cache is float16 (int8 or float32 on request); its pages are allocated when a sequence first
+reaches them, and kept until `close`.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ class CpuExecutor(Executor):
         spec: ModelSpec,
         max_model_len: int,
         num_slots: int = 1,
+        num_pages: int | None = None,
         num_threads: int | None = None,
         kv_dtype: str = "fp16",
         activations: str = "fp32",
     ) -> None:
-        super().__init__(checkpoint, spec, max_model_len, num_slots)
+        super().__init__(checkpoint, spec, max_model_len, num_slots, num_pages)
         check_runnable(spec)
         self.kv_dtype = kv_dtype
         self.activations = activations
@@ -108,13 +109,14 @@ class CpuExecutor(Executor):
     ) -> _Result:
         """`call` with the model and (token ids, slots, positions) of all tokens."""
         self.check_chunks(chunks)
-        if self._model is None:
-            raise EngineError("The executor is closed.")
+        model = self._open_model()
+        for slot in self._tables.take_changed():
+            model.map_pages(slot, self._tables.row(slot))
         token_ids = np.concatenate([np.asarray(chunk.token_ids, np.int32) for chunk in chunks])
         slots = np.concatenate([_slot_rows(chunk) for chunk in chunks])
         positions = np.concatenate([_position_rows(chunk) for chunk in chunks])
         try:
-            result = call(self._model, (token_ids, slots, positions))
+            result = call(model, (token_ids, slots, positions))
         except NativeError as error:
             raise EngineError(f"The cpu executor failed: {error}.") from error
         self.record_chunks(chunks)
@@ -126,6 +128,36 @@ class CpuExecutor(Executor):
             return MemoryUse(0, 0, 0)
         model = self._model
         return MemoryUse(self._weights.num_bytes, model.kv_bytes, model.workspace_bytes)
+
+    @property
+    def page_bytes(self) -> int:
+        """All layers, with what pads rows to whole vectors."""
+        return self._open_model().page_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """All linear layers, with what pads rows to whole vectors."""
+        return self._open_model().state_bytes
+
+    def _copy_page(self, source: int, target: int) -> None:
+        self._open_model().copy_page(source, target)
+
+    def _read_page(self, page: int) -> npt.NDArray[np.uint8]:
+        return self._open_model().read_page(page)
+
+    def _write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None:
+        self._open_model().write_page(page, data)
+
+    def _read_state(self, slot: int) -> npt.NDArray[np.uint8]:
+        return self._open_model().read_state(slot)
+
+    def _write_state(self, slot: int, data: npt.NDArray[np.uint8]) -> None:
+        self._open_model().write_state(slot, data)
+
+    def _open_model(self) -> NativeModel:
+        if self._model is None:
+            raise EngineError("The executor is closed.")
+        return self._model
 
     def close(self) -> None:
         """Frees model, weights and threads; a second call does nothing."""
@@ -149,6 +181,7 @@ class CpuExecutor(Executor):
             spec,
             self.max_model_len,
             self.num_slots,
+            self.num_pages,
             ropes,
             kv_dtype=self.kv_dtype,
             int8_activations=self.activations == "int8",

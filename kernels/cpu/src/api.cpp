@@ -41,6 +41,11 @@ auto guarded(F&& body, decltype(body()) on_failure) -> decltype(body()) {
     return on_failure;
 }
 
+template <typename F>
+int32_t code_of(F&& body) {
+    return guarded([&] { return body(), 0; }, 1);
+}
+
 const di::Core& find_core(const char* name) {
     static const std::vector<const di::Core*> cores = di::available_cores();  // asking the machine takes microseconds
     const std::string wanted = name ? name : "";
@@ -103,12 +108,9 @@ const char* di_context_instruction_set(const di_context* context) { return conte
 void di_context_destroy(di_context* context) { delete context; }
 
 int32_t di_context_read(di_context* context, const void* data, int64_t num_bytes, uint32_t* words) {
-    return guarded(
-        [&] {
-            *words = read_all(*context, static_cast<const uint8_t*>(data), num_bytes);
-            return 0;
-        },
-        1);
+    return code_of([&] {
+        *words = read_all(*context, static_cast<const uint8_t*>(data), num_bytes);
+    });
 }
 
 di_linear* di_linear_create(di_context* context, const di_linear_source* source) {
@@ -119,30 +121,24 @@ int64_t di_linear_bytes(const di_linear* linear) { return static_cast<int64_t>(l
 
 int32_t di_linear_apply(di_context* context, const di_linear* linear, const float* x, int32_t rows,
                         int32_t int8_activations, float* y) {
-    return guarded(
-        [&] {
-            const di::Tiles& w = linear->packed.tiles();
-            for (int32_t r = 0; r < rows; r += di::kMaxStepRows) {
-                const int32_t piece = rows - r < di::kMaxStepRows ? rows - r : di::kMaxStepRows;
-                apply(*context, w, x + int64_t{r} * w.in_features, piece, int8_activations != 0,
-                      y + int64_t{r} * w.out_features);
-            }
-            return 0;
-        },
-        1);
+    return code_of([&] {
+        const di::Tiles& w = linear->packed.tiles();
+        for (int32_t r = 0; r < rows; r += di::kMaxStepRows) {
+            const int32_t piece = rows - r < di::kMaxStepRows ? rows - r : di::kMaxStepRows;
+            apply(*context, w, x + int64_t{r} * w.in_features, piece, int8_activations != 0,
+                  y + int64_t{r} * w.out_features);
+        }
+    });
 }
 
 int32_t di_linear_row(di_context* context, const di_linear* linear, int32_t row, float* out) {
-    return guarded(
-        [&] {
-            const di::Tiles& w = linear->packed.tiles();
-            if (row < 0 || row >= w.out_features) throw std::invalid_argument("the row does not exist");
-            const auto padded = di::page_array<float>(static_cast<size_t>(w.padded_in));
-            context->core.decode_row(w, row, padded.get());
-            std::memcpy(out, padded.get(), sizeof(float) * static_cast<size_t>(w.in_features));
-            return 0;
-        },
-        1);
+    return code_of([&] {
+        const di::Tiles& w = linear->packed.tiles();
+        if (row < 0 || row >= w.out_features) throw std::invalid_argument("the row does not exist");
+        const auto padded = di::page_array<float>(static_cast<size_t>(w.padded_in));
+        context->core.decode_row(w, row, padded.get());
+        std::memcpy(out, padded.get(), sizeof(float) * static_cast<size_t>(w.in_features));
+    });
 }
 
 void di_linear_destroy(di_linear* linear) { delete linear; }
@@ -150,25 +146,19 @@ void di_linear_destroy(di_linear* linear) { delete linear; }
 int32_t di_search_scales(const char* instruction_set, const float* weights, int64_t num_groups, int32_t group_size,
                          int32_t bits, const float* levels, int32_t num_levels, const float* source_scales,
                          float* scales) {
-    return guarded(
-        [&] {
-            check_groups(group_size, bits);
-            const di::ScaleSearch search{weights, group_size, bits, levels, num_levels, source_scales};
-            find_core(instruction_set).search_scales(search, num_groups, scales);
-            return 0;
-        },
-        1);
+    return code_of([&] {
+        check_groups(group_size, bits);
+        const di::ScaleSearch search{weights, group_size, bits, levels, num_levels, source_scales};
+        find_core(instruction_set).search_scales(search, num_groups, scales);
+    });
 }
 
 int32_t di_round_to_grid(const char* instruction_set, const float* weights, const float* scales, int64_t num_groups,
                          int32_t group_size, int32_t bits, int8_t* codes, float* decoded) {
-    return guarded(
-        [&] {
-            check_groups(group_size, bits);
-            find_core(instruction_set).round_to_grid({weights, scales, group_size, bits}, num_groups, codes, decoded);
-            return 0;
-        },
-        1);
+    return code_of([&] {
+        check_groups(group_size, bits);
+        find_core(instruction_set).round_to_grid({weights, scales, group_size, bits}, num_groups, codes, decoded);
+    });
 }
 
 int32_t di_unpack_blocks(const char* instruction_set, const char* type, const uint8_t* blocks, int64_t num_blocks,
@@ -191,12 +181,7 @@ di_model* di_model_create(di_context* context, const di_config* config, const di
 
 int32_t di_model_forward(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,
                          const int32_t* positions, const uint8_t* wanted, float* logits) {
-    return guarded(
-        [&] {
-            model->model.forward(rows, token_ids, slots, positions, wanted, logits);
-            return 0;
-        },
-        1);
+    return code_of([&] { model->model.forward(rows, token_ids, slots, positions, wanted, logits); });
 }
 
 int32_t di_sample(float* logits, int32_t vocab_size, const di_sampling* sampling) {
@@ -205,12 +190,35 @@ int32_t di_sample(float* logits, int32_t vocab_size, const di_sampling* sampling
 
 int32_t di_model_sample(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,
                         const int32_t* positions, const di_sampling* const* samplings, int32_t* sampled) {
-    return guarded(
-        [&] {
-            model->model.sample(rows, token_ids, slots, positions, samplings, sampled);
-            return 0;
-        },
-        1);
+    return code_of([&] { model->model.sample(rows, token_ids, slots, positions, samplings, sampled); });
+}
+
+int32_t di_model_map(di_model* model, int32_t slot, const int32_t* pages, int32_t num_pages) {
+    return code_of([&] { model->model.cache().map(slot, pages, num_pages); });
+}
+
+int64_t di_model_page_bytes(const di_model* model) { return static_cast<int64_t>(model->model.cache().page_bytes()); }
+
+int32_t di_model_copy_page(di_model* model, int32_t source, int32_t target) {
+    return code_of([&] { model->model.cache().copy_page(source, target); });
+}
+
+int32_t di_model_read_page(di_model* model, int32_t page, uint8_t* out) {
+    return code_of([&] { model->model.cache().read_page(page, out); });
+}
+
+int32_t di_model_write_page(di_model* model, int32_t page, const uint8_t* data) {
+    return code_of([&] { model->model.cache().write_page(page, data); });
+}
+
+int64_t di_model_state_bytes(const di_model* model) { return static_cast<int64_t>(model->model.states().slot_bytes()); }
+
+int32_t di_model_read_state(const di_model* model, int32_t slot, uint8_t* out) {
+    return code_of([&] { model->model.states().read(slot, out); });
+}
+
+int32_t di_model_write_state(di_model* model, int32_t slot, const uint8_t* data) {
+    return code_of([&] { model->model.states().write(slot, data); });
 }
 
 int64_t di_model_kv_bytes(const di_model* model) { return static_cast<int64_t>(model->model.kv_bytes()); }

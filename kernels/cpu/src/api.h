@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define DI_ABI_VERSION 4
+#define DI_ABI_VERSION 5
 
 /* A linear in the native checkpoint's layout (app/checkpoint/schemes.py defines it). Row-major, contiguous. */
 typedef struct di_linear_source {
@@ -78,6 +78,7 @@ typedef struct di_delta_net {
 typedef struct di_config {
     int32_t hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim, vocab_size;
     int32_t max_model_len, num_slots;
+    int32_t num_pages;        /* of the cache, 256 positions each; slots have none before di_model_map */
     int32_t kv_type;          /* of the cache: 0 fp32, 1 fp16, 2 int8 with one fp16 scale per position and kv head */
     int32_t int8_activations; /* 1: quantized linears read int8 activations, one step per 32 columns; 0: float32 */
     int32_t layer_norm;       /* norms of the residual stream: 0 RMSNorm, 1 LayerNorm; q/k norms are RMSNorm always */
@@ -192,6 +193,17 @@ DI_API int32_t di_model_forward(di_model* model, int32_t rows, const int32_t* to
    sampled[i] is -1 where the logits are not finite, and without a sampling. */
 DI_API int32_t di_model_sample(di_model* model, int32_t rows, const int32_t* token_ids, const int32_t* slots,
                                const int32_t* positions, const di_sampling* const* samplings, int32_t* sampled);
+/* Positions of a slot lie in these pages from now on: position p in pages[p / 256]. Slots may share pages. */
+DI_API int32_t di_model_map(di_model* model, int32_t slot, const int32_t* pages, int32_t num_pages);
+/* Pages as bytes, all layers: copied within the cache, read from it, and written to it. */
+DI_API int64_t di_model_page_bytes(const di_model* model);
+DI_API int32_t di_model_copy_page(di_model* model, int32_t source, int32_t target);
+DI_API int32_t di_model_read_page(di_model* model, int32_t page, uint8_t* out);
+DI_API int32_t di_model_write_page(di_model* model, int32_t page, const uint8_t* data);
+/* What linear layers know of a slot's sequence, as bytes. */
+DI_API int64_t di_model_state_bytes(const di_model* model);
+DI_API int32_t di_model_read_state(const di_model* model, int32_t slot, uint8_t* out);
+DI_API int32_t di_model_write_state(di_model* model, int32_t slot, const uint8_t* data);
 DI_API int64_t di_model_kv_bytes(const di_model* model);
 DI_API int64_t di_model_workspace_bytes(const di_model* model);
 DI_API void di_model_destroy(di_model* model);

@@ -19,7 +19,7 @@ KVShape cache_shape(const di_config& c) {
 AttentionBlock::AttentionBlock(Runner& runner, const di_config& config, bool has_output_gate)
     : runner_(runner),
       config_(config),
-      cache_(cache_shape(config), config.num_slots, static_cast<KVType>(config.kv_type)),
+      cache_(cache_shape(config), config.num_slots, config.num_pages, static_cast<KVType>(config.kv_type)),
       attention_(runner, cache_, config.num_heads, is_latent(config) ? 1 : config.num_kv_heads),
       q_(config.num_heads * config.head_dim),
       k_(is_latent(config) ? 0 : config.num_kv_heads * config.head_dim),

@@ -22,14 +22,13 @@ class AttentionBlock {
   public:
     AttentionBlock(Runner& runner, const di_config& config, bool has_output_gate);
 
-    // Makes room in the cache for positions < length of a slot.
-    void grow(int32_t slot, int32_t length) { cache_.grow(slot, length); }
+    KVCache& cache() { return cache_; }
+    const KVCache& cache() const { return cache_; }
     // Once per step, before the first layer.
     void set_positions(const Batch& batch);
     // Layer `index` on the source's rows, which `plain` describes; the output is written to `out`, or added to it.
     void run(const Batch& batch, const Layer& layer, int32_t index, const Activations& source, const Input& plain,
              Activations& out, bool add);
-    size_t kv_bytes() const { return cache_.num_bytes(); }
     size_t workspace_bytes() const;
 
   private:

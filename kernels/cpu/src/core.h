@@ -69,6 +69,22 @@ struct KVPage {
     const uint16_t *key_scales, *value_scales;
 };
 
+// Where the parts of one kv head lie in the bytes of a page, which holds all layers and heads.
+struct KVHeadLayout {
+    size_t keys, values, key_scales, value_scales;
+};
+
+// What a head of each page of a sequence holds; `pages` are those of its positions from 0 on.
+struct KVPages {
+    const uint8_t* const* pages;
+    KVHeadLayout at;
+    KVPage operator[](int32_t index) const {
+        const uint8_t* page = pages[index];
+        return {page + at.keys, page + at.values, reinterpret_cast<const uint16_t*>(page + at.key_scales),
+                reinterpret_cast<const uint16_t*>(page + at.value_scales)};
+    }
+};
+
 // Query heads that share a kv head, in rows (tokens) of one sequence.
 struct AttentionTask {
     const float* q;            // of each row [num_heads][head_dim]
@@ -76,7 +92,7 @@ struct AttentionTask {
     int64_t stride, out_stride;  // from row to row
     const int32_t* positions;  // [num_rows], ascending
     const float* scales;       // [num_rows], of the scores
-    const KVPage* pages;
+    KVPages pages;
     int32_t num_rows, num_heads;
     int32_t head_dim, value_dim, value_stride;
     bool is_latent;            // then head_dim is value_stride

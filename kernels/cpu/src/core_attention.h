@@ -208,7 +208,7 @@ inline Span tile_span(const AttentionTask& t, int page, int first, int count) {
 template <KVType T, int QUERIES>
 void attend_tile(const AttentionTask& t, int page_index, int first, float* partials) {
     alignas(64) float q[QUERIES][kQueryFloats], scores[QUERIES][kScoreFloats];
-    const KVPage& page = t.pages[page_index];
+    const KVPage page = t.pages[page_index];
     const Span span = tile_span(t, page_index, first, QUERIES);
     for (int i = 0; i < QUERIES; ++i) memcpy(q[i], query_at(t, first + i), sizeof(float) * static_cast<size_t>(t.head_dim));
     if (t.is_latent) {

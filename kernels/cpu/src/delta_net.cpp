@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace di {
 namespace {
@@ -24,6 +25,16 @@ DeltaStates::DeltaStates(const di_delta_net& config, int32_t num_layers, int32_t
       num_layers_(static_cast<size_t>(num_layers)),
       num_slots_(static_cast<size_t>(num_slots)),
       data_(page_array<float>(layer_size_ * num_layers_ * num_slots_)) {}
+
+void DeltaStates::read(int32_t slot, uint8_t* out) const {
+    require(slot >= 0 && static_cast<size_t>(slot) < num_slots_, "a slot does not exist");
+    std::memcpy(out, state(slot, 0), slot_bytes());
+}
+
+void DeltaStates::write(int32_t slot, const uint8_t* data) {
+    require(slot >= 0 && static_cast<size_t>(slot) < num_slots_, "a slot does not exist");
+    std::memcpy(state(slot, 0), data, slot_bytes());
+}
 
 DeltaNetBlock::DeltaNetBlock(Runner& runner, const di_config& config, int32_t num_layers)
     : runner_(runner),

@@ -19,7 +19,11 @@ class DeltaStates {
     }
     size_t matrix_size() const { return matrix_size_; }
     int32_t value_stride() const { return value_stride_; }
-    size_t num_bytes() const { return layer_size_ * num_layers_ * num_slots_ * sizeof(float); }
+    size_t num_bytes() const { return slot_bytes() * num_slots_; }
+    size_t slot_bytes() const { return layer_size_ * num_layers_ * sizeof(float); }
+    // Everything of a slot, as bytes; both throw std::invalid_argument for one that does not exist.
+    void read(int32_t slot, uint8_t* out) const;
+    void write(int32_t slot, const uint8_t* data);
 
   private:
     float* state(int32_t slot, int32_t layer) const { return data_.get() + (slot * num_layers_ + static_cast<size_t>(layer)) * layer_size_; }
@@ -39,7 +43,8 @@ class DeltaNetBlock {
     // written to `out`, or added to it. A row of position 0 begins a sequence anew.
     void run(const Batch& batch, const Layer& layer, int32_t index, const Activations& source, const Input& plain,
              Activations& out, bool add);
-    size_t state_bytes() const { return states_.num_bytes(); }
+    DeltaStates& states() { return states_; }
+    const DeltaStates& states() const { return states_; }
     size_t workspace_bytes() const;
 
   private:

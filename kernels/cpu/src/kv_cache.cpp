@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 #include "half.h"
@@ -41,38 +42,74 @@ void scatter_codes(const float* values, int32_t n, void* at, size_t step, uint16
 
 }  // namespace
 
-KVCache::KVCache(const KVShape& shape, int32_t num_slots, KVType type)
+KVCache::KVCache(const KVShape& shape, int32_t num_slots, int32_t num_pages, KVType type)
     : shape_(shape),
       value_stride_(round_up(shape.value_dim, kTileRows) + (shape.is_latent ? round_up(shape.head_dim, kTileRows) : 0)),
       type_(type),
       element_bytes_(element_bytes(type)),
       scales_bytes_(type == KVType::kI8 ? kPageTokens * sizeof(uint16_t) : 0),
-      slots_(static_cast<size_t>(num_slots)) {
-    for (Slot& slot : slots_) slot.views.resize(static_cast<size_t>(shape.num_layers) * shape.num_kv_heads);
+      pages_(static_cast<size_t>(num_pages)),
+      slots_(static_cast<size_t>(num_slots)) {}
+
+void KVCache::map(int32_t slot, const int32_t* pages, int32_t count) {
+    if (slot < 0 || static_cast<size_t>(slot) >= slots_.size()) throw std::invalid_argument("a slot does not exist");
+    for (int32_t i = 0; i < count; ++i) check_page(pages[i]);
+    slots_[slot].pages.assign(pages, pages + count);
+    slots_[slot].reached.clear();
 }
 
-KVPage KVCache::page_at(const uint8_t* head) const {
-    const uint8_t *values = head + key_bytes(), *scales = values + value_bytes();
-    return {head, values, reinterpret_cast<const uint16_t*>(scales), reinterpret_cast<const uint16_t*>(scales + scales_bytes_)};
+void KVCache::check_page(int32_t page) const {
+    if (page < 0 || static_cast<size_t>(page) >= pages_.size()) throw std::invalid_argument("a page does not exist");
 }
 
-void KVCache::grow(int32_t slot_index, int32_t length) {
+void KVCache::reach(int32_t slot_index, int32_t length) {
     Slot& slot = slots_[slot_index];
-    while (static_cast<int64_t>(slot.pages.size()) * kPageTokens < length) {
-        slot.pages.push_back(page_array<uint8_t>(page_bytes()));
-        const uint8_t* head = slot.pages.back().get();
-        for (std::vector<KVPage>& view : slot.views) {
-            view.push_back(page_at(head));
-            head += head_bytes();
-        }
+    while (static_cast<int64_t>(slot.reached.size()) * kPageTokens < length) {
+        slot.reached.push_back(reach_page(slot.pages[slot.reached.size()]));
     }
 }
 
+uint8_t* KVCache::reach_page(int32_t index) {
+    PageArray<uint8_t>& page = pages_[static_cast<size_t>(index)];
+    if (!page) {
+        page = page_array<uint8_t>(page_bytes());
+        ++num_reached_;
+    }
+    return page.get();
+}
+
+void KVCache::copy_page(int32_t source, int32_t target) {
+    check_page(source), check_page(target);
+    const uint8_t* from = reach_page(source);
+    std::memcpy(reach_page(target), from, source == target ? 0 : page_bytes());
+}
+
+void KVCache::read_page(int32_t index, uint8_t* out) const {
+    check_page(index);
+    const uint8_t* page = pages_[static_cast<size_t>(index)].get();
+    page ? std::memcpy(out, page, page_bytes()) : std::memset(out, 0, page_bytes());
+}
+
+void KVCache::write_page(int32_t index, const uint8_t* data) {
+    check_page(index);
+    std::memcpy(reach_page(index), data, page_bytes());
+}
+
+KVHeadLayout KVCache::layout(int32_t layer, int32_t head) const {
+    const size_t keys = (static_cast<size_t>(layer) * shape_.num_kv_heads + head) * head_bytes();
+    const size_t values = keys + key_bytes(), scales = values + value_bytes();
+    return {keys, values, scales, scales + scales_bytes_};
+}
+
+KVPages KVCache::pages(int32_t slot, int32_t layer, int32_t head) const {
+    return {slots_[slot].reached.data(), layout(layer, head)};
+}
+
 void KVCache::write(int32_t slot, int32_t layer, int32_t head, int32_t position, const float* key, const float* value) {
-    uint8_t* keys = slots_[slot].pages[position / kPageTokens].get();
-    keys += (static_cast<size_t>(layer) * shape_.num_kv_heads + head) * head_bytes();
-    uint8_t* values = keys + key_bytes();
-    uint16_t* scales = reinterpret_cast<uint16_t*>(values + value_bytes());
+    const KVHeadLayout at = layout(layer, head);
+    uint8_t* page = slots_[slot].reached[position / kPageTokens];
+    uint8_t *keys = page + at.keys, *values = page + at.values;
+    uint16_t* scales = reinterpret_cast<uint16_t*>(page + at.key_scales);
     const int32_t p = position % kPageTokens;
     values += static_cast<size_t>(p) * value_stride_ * element_bytes_;
     if (shape_.is_latent) {
@@ -101,12 +138,6 @@ void KVCache::write_row(const float* values, int32_t n, uint8_t* at, uint16_t* s
         case KVType::kF16: return scatter<uint16_t>(values, n, at, 1);
         case KVType::kI8: return scatter_codes(values, n, at, 1, scale);
     }
-}
-
-size_t KVCache::num_bytes() const {
-    size_t pages = 0;
-    for (const Slot& slot : slots_) pages += slot.pages.size();
-    return pages * page_bytes();
 }
 
 }  // namespace di

@@ -1,4 +1,5 @@
-// Keys and values of every slot, in pages of 256 positions that are allocated when a sequence first reaches them.
+// Keys and values, in a pool of pages of 256 positions that slots may share. A page is allocated when a sequence first
+// reaches it, and kept.
 #pragma once
 
 #include <vector>
@@ -16,28 +17,34 @@ struct KVShape {
 
 class KVCache {
   public:
-    KVCache(const KVShape& shape, int32_t num_slots, KVType type);
+    KVCache(const KVShape& shape, int32_t num_slots, int32_t num_pages, KVType type);
 
-    // Makes room for positions < length of a slot.
-    void grow(int32_t slot, int32_t length);
+    // The slot's positions lie in these pages from now on; throws std::invalid_argument for one that does not exist.
+    void map(int32_t slot, const int32_t* pages, int32_t count);
+    // How many positions a slot has pages for.
+    int64_t num_positions(int32_t slot) const { return static_cast<int64_t>(slots_[slot].pages.size()) * kPageTokens; }
+    // Allocates the pages of positions < length of a slot, which has them.
+    void reach(int32_t slot, int32_t length);
+    void copy_page(int32_t source, int32_t target);
+    void read_page(int32_t page, uint8_t* out) const;  // zeros where it was never reached
+    void write_page(int32_t page, const uint8_t* data);
     // Stores one position of one kv head: key float32 [head_dim], value float32 [value_dim]. Of latent vectors the key is
     // what is no value.
     void write(int32_t slot, int32_t layer, int32_t head, int32_t position, const float* key, const float* value);
-    // The pages of one kv head; valid until the slot grows.
-    const KVPage* pages(int32_t slot, int32_t layer, int32_t head) const {
-        return slots_[slot].views[static_cast<size_t>(layer) * shape_.num_kv_heads + head].data();
-    }
+    // One kv head in the slot's pages; valid until it is mapped anew.
+    KVPages pages(int32_t slot, int32_t layer, int32_t head) const;
     KVType type() const { return type_; }
     int32_t head_dim() const { return shape_.head_dim; }
     int32_t value_dim() const { return shape_.value_dim; }
     bool is_latent() const { return shape_.is_latent; }
     int32_t value_stride() const { return value_stride_; }
-    size_t num_bytes() const;
+    size_t page_bytes() const { return head_bytes() * shape_.num_layers * shape_.num_kv_heads; }
+    size_t num_bytes() const { return num_reached_ * page_bytes(); }
 
   private:
     struct Slot {
-        std::vector<PageArray<uint8_t>> pages;   // one page holds all layers and heads
-        std::vector<std::vector<KVPage>> views;  // [layer * num_kv_heads + head][page]
+        std::vector<int32_t> pages;
+        std::vector<uint8_t*> reached;  // of the first of them
     };
 
     size_t key_bytes() const {
@@ -45,8 +52,9 @@ class KVCache {
     }
     size_t value_bytes() const { return static_cast<size_t>(value_stride_) * kPageTokens * element_bytes_; }
     size_t head_bytes() const { return key_bytes() + value_bytes() + 2 * scales_bytes_; }
-    size_t page_bytes() const { return head_bytes() * shape_.num_layers * shape_.num_kv_heads; }
-    KVPage page_at(const uint8_t* head) const;
+    KVHeadLayout layout(int32_t layer, int32_t head) const;
+    void check_page(int32_t page) const;
+    uint8_t* reach_page(int32_t page);
 
     void write_key(const float* key, int32_t position, uint8_t* keys, uint16_t* scale);
     void write_row(const float* values, int32_t n, uint8_t* at, uint16_t* scale);
@@ -55,6 +63,8 @@ class KVCache {
     int32_t value_stride_;
     KVType type_;
     size_t element_bytes_, scales_bytes_;  // scales: of the keys, or of the values, of one head
+    std::vector<PageArray<uint8_t>> pages_;  // null until reached
+    size_t num_reached_ = 0;
     std::vector<Slot> slots_;
 };
 

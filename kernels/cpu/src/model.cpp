@@ -38,7 +38,7 @@ const di_config& checked(const di_config& c) {
     require(c.hidden_size > 0 && c.intermediate_size > 0 && c.num_layers > 0 && c.vocab_size > 0, "a size is not positive");
     require(c.num_kv_heads > 0 && c.num_heads > 0 && c.num_heads % c.num_kv_heads == 0, "heads do not share evenly");
     require(c.head_dim > 0 && c.head_dim % 2 == 0 && c.head_dim <= kMaxHeadDim, "head_dim is odd or above 512");
-    require(c.max_model_len > 0 && c.num_slots > 0, "no room for a sequence");
+    require(c.max_model_len > 0 && c.num_slots > 0 && c.num_pages > 0, "no room for a sequence");
     require(c.hidden_act >= 0 && c.hidden_act <= 2, "unknown hidden_act");
     require(c.query_scaling_beta == 0.0f || c.query_scaling_length > 0, "query_scaling_length is not positive");
     require(c.num_ropes >= 0 && (c.num_ropes == 0 || c.ropes), "ropes are missing");
@@ -115,7 +115,7 @@ size_t Model::workspace_bytes() const {
 void Model::forward(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
                     const uint8_t* wanted, float* logits) {
     check(rows, token_ids, slots, positions);
-    for (int32_t r = 0; r < rows; ++r) attention_.grow(slots[r], positions[r] + 1);
+    for (int32_t r = 0; r < rows; ++r) attention_.cache().reach(slots[r], positions[r] + 1);
     for (int32_t begin = 0; begin < rows; begin += kMaxStepRows) {
         const Batch batch{std::min(kMaxStepRows, rows - begin), token_ids + begin, slots + begin, positions + begin};
         run_layers(batch);
@@ -148,6 +148,7 @@ void Model::check(int32_t rows, const int32_t* token_ids, const int32_t* slots, 
         require(token_ids[r] >= 0 && token_ids[r] < config_.vocab_size, "a token id is outside the vocabulary");
         require(slots[r] >= 0 && slots[r] < config_.num_slots, "a slot does not exist");
         require(positions[r] >= 0 && positions[r] < config_.max_model_len, "a position is outside the context");
+        require(positions[r] < attention_.cache().num_positions(slots[r]), "a position has no page");
     }
 }
 

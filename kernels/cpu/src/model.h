@@ -27,7 +27,11 @@ class Model {
     // As `forward`, but each row that has a sampling gives a token; see di_model_sample.
     void sample(int32_t rows, const int32_t* token_ids, const int32_t* slots, const int32_t* positions,
                 const di_sampling* const* samplings, int32_t* sampled);
-    size_t kv_bytes() const { return attention_.kv_bytes() + delta_net_.state_bytes(); }
+    KVCache& cache() { return attention_.cache(); }
+    const KVCache& cache() const { return attention_.cache(); }
+    DeltaStates& states() { return delta_net_.states(); }
+    const DeltaStates& states() const { return delta_net_.states(); }
+    size_t kv_bytes() const { return cache().num_bytes() + states().num_bytes(); }
     size_t workspace_bytes() const;
 
   private:

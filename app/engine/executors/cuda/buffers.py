@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS
+from app.engine.executors.block_tables import pages_for
 from app.engine.executors.cuda.delta_plan import DeltaBuffers
 from app.engine.executors.cuda.expert_plan import ExpertBuffers
 from app.engine.executors.cuda.latent_plan import LatentBuffers
 from app.engine.executors.cuda.launcher import Buffer, Launcher, fill
+from app.engine.executors.cuda.parts import Parts, Striped
 from app.engine.executors.cuda.step_state import StepState
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeSpec
@@ -52,21 +55,25 @@ def cached_position(spec: ModelSpec) -> CachedPosition:
 
 @dataclass(frozen=True, slots=True)
 class KvLayout:
-    """Pages of the cache: every slot owns as many as its context needs, one after the other."""
+    """A pool of pages and a table of them per slot; `num_pages` None: as many as all slots need."""
 
     num_slots: int
     max_model_len: int
     is_int8: bool
+    num_pages: int | None = None
 
     @property
     def max_pages(self) -> int:
-        """Pages of a slot."""
-        return -(-self.max_model_len // PAGE_POSITIONS)
+        """Pages that a slot may have."""
+        return pages_for(self.max_model_len)
 
     @property
     def num_positions(self) -> int:
         """Of all pages."""
-        return self.num_slots * self.max_pages * PAGE_POSITIONS
+        num_pages = self.num_pages
+        return PAGE_POSITIONS * (
+            self.num_slots * self.max_pages if num_pages is None else num_pages
+        )
 
 
 class SamplingBuffers:
@@ -122,8 +129,8 @@ class DeviceBuffers:
         heads = spec.num_key_value_heads * math.ceil(spec.num_queries_per_kv / MAX_QUERIES)
         self.arrived = self._allocate(few_rows * heads, 4)
         self.inv_freq = self._create_frequencies()
-        pages = np.arange(kv.num_slots * kv.max_pages, dtype=np.int32)
-        self._pages = launcher.upload_new(pages)
+        self._tables = self._allocate(kv.num_slots * kv.max_pages, 4)
+        self._page_parts: list[Striped] = []
         layers = range(spec.num_hidden_layers)
         self._caches = {i: self._create_cache() for i in layers if not spec.is_linear(i)}
         self.delta = None
@@ -144,6 +151,24 @@ class DeviceBuffers:
         per_position = spec.num_cached_layers * cached_position(spec).num_bytes(kv.is_int8)
         return kv.num_positions * per_position + kv.num_slots * spec.state_bytes
 
+    @property
+    def pages(self) -> Parts:
+        """What all layers keep of a page."""
+        return Parts(self._launcher, self._page_parts)
+
+    @property
+    def states(self) -> Parts:
+        """What all linear layers know of a slot."""
+        parts = self.delta.iter_slot_parts() if self.delta else ()
+        return Parts(self._launcher, list(parts))
+
+    def upload_row(self, slot: int, pages: Sequence[int]) -> None:
+        """The slot's row of the table of pages; what it lacks is never looked at."""
+        max_pages = self.kv.max_pages
+        row = np.zeros(max_pages, np.int32)
+        row[: len(pages)] = pages
+        self._launcher.upload(row, self._tables.skip(4 * slot * max_pages))
+
     def cache(self, layer: int) -> npt.NDArray[np.void]:
         """KvCache of a layer that is not linear."""
         return self._caches[layer]
@@ -156,18 +181,25 @@ class DeviceBuffers:
         position, kv = cached_position(self._spec), self.kv
         rows, is_latent = kv.num_positions * position.num_heads, self._spec.mla is not None
         size = rows * position.num_columns * (1 if kv.is_int8 else 2)
-        keys = self._launcher.allocate(size if is_latent else size // 2)
-        scales = [self._launcher.allocate(2 * rows) for _ in range(2)] if kv.is_int8 else [0, 0]
+        keys = self._allocate_paged(size if is_latent else size // 2)
+        scales = [self._allocate_paged(2 * rows) for _ in range(2)] if kv.is_int8 else [0, 0]
         return fill(
             KV_CACHE,
             keys=keys,
-            values=0 if is_latent else self._launcher.allocate(size // 2),
+            values=0 if is_latent else self._allocate_paged(size // 2),
             key_scales=scales[0],
             value_scales=scales[1],
-            pages=self._pages,
+            pages=self._tables,
             max_pages=kv.max_pages,
             num_kv_heads=position.num_heads,
         )
+
+    def _allocate_paged(self, num_bytes: int) -> Buffer:
+        """One of the buffers in which pages have a part."""
+        buffer = self._launcher.allocate(num_bytes)
+        num_pages = self.kv.num_positions // PAGE_POSITIONS
+        self._page_parts.append(Striped(buffer, num_bytes // num_pages))
+        return buffer
 
     def _create_frequencies(self) -> dict[RopeSpec, Buffer]:
         spec = self._spec

@@ -22,7 +22,7 @@ from kernels.cuda import nvrtc
 from kernels.cuda.build import ARCHITECTURES, PTX_TARGET, ModuleSource, load_image
 from kernels.cuda.nvrtc import CompileError
 
-_HOST_TO_DEVICE, _DEVICE_TO_HOST = 1, 2  # cudaMemcpyKind
+_HOST_TO_DEVICE, _DEVICE_TO_HOST, _ON_DEVICE = 1, 2, 3  # cudaMemcpyKind
 _HOST_ALLOC_MAPPED = 2  # cudaHostAllocMapped
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation, and CUDA_ERROR_OUT_OF_MEMORY
 _TIMED_REPLAYS = 16  # of so many, one is timed
@@ -105,6 +105,10 @@ class CupyLauncher(Launcher):
         self._copy(array.ctypes.data, buffer.address, array.nbytes, _DEVICE_TO_HOST)
         with self._translated("The card failed"):
             self._stream.synchronize()
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """See `Launcher`."""
+        self._copy(target.address, source.address, source.num_bytes, _ON_DEVICE)
 
     def run(self, launches: Sequence[Launch]) -> None:
         """See `Launcher`."""

@@ -64,21 +64,22 @@ class DecodePlanner:
 class Decoder:
     """Runs the rows of a batch step by step.
 
-    `graph_of` captures a shape once; `bucket_of` is the context of a graph for a length. Without
-    `looks_ahead` no step is asked for early: a state of linear layers cannot be moved back.
+    `graph_of` captures a shape once; `bucket_of` is the context of a graph for a length;
+    `room_of` the positions that a slot has pages for. Without `looks_ahead` no step is asked for
+    early: a state of linear layers cannot be moved back.
     """
 
     def __init__(
         self,
         launcher: Launcher,
         state: StepState,
-        max_model_len: int,
+        room_of: Callable[[int], int],
         graph_of: Callable[[DecodeShape | DrawShape], Any],
         bucket_of: Callable[[int], int],
         looks_ahead: bool = True,
     ) -> None:
         self._launcher, self._state = launcher, state
-        self._max_model_len = max_model_len
+        self._room_of = room_of
         self._graph_of, self._bucket_of = graph_of, bucket_of
         self._looks_ahead = looks_ahead
         self._rows: list[DecodeRow] = []  # of the last step, as they stood before it
@@ -111,6 +112,11 @@ class Decoder:
         """The next batch begins afresh: something else has used what the device keeps."""
         self._rows, self._token_ids = [], []
 
+    def forget_slot(self, slot: int) -> None:
+        """`forget`, if the last batch had the slot: what was asked ahead has used its old pages."""
+        if any(row.slot == slot for row in self._rows):
+            self.forget()
+
     def _begin(self, rows: Sequence[DecodeRow]) -> None:
         self._num_read = self._num_asked  # what was asked ahead is of no use
         self._state.begin(list(rows), _padded(len(rows)), self._num_asked + 1)
@@ -132,10 +138,11 @@ class Decoder:
         return all(_continues(before, token_id, row) for before, token_id, row in pairs)
 
     def _ask(self, num_steps: int) -> None:
-        """So many steps are under way or ahead of the last token read, if the context allows it."""
-        longest = max(row.position for row in self._rows) + num_steps
-        if self._num_asked - self._num_read >= num_steps or longest > self._max_model_len:
+        """So many steps are under way or ahead of the last token read, if rows have room."""
+        has_room = all(row.position + num_steps <= self._room_of(row.slot) for row in self._rows)
+        if self._num_asked - self._num_read >= num_steps or not has_room:
             return
+        longest = max(row.position for row in self._rows) + num_steps
         all_greedy = all(is_greedy(row.sampler.params) for row in self._rows)
         num_rows = _padded(len(self._rows))
         self._replay(DecodeShape(num_rows, self._bucket_of(longest), all_greedy))

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.engine.executors.cuda.delta_weights import DeviceDelta
 from app.engine.executors.cuda.launcher import Buffer, Launch, Launcher, fill
+from app.engine.executors.cuda.parts import Striped
 from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.model_spec import ModelSpec
 from kernels.cuda.delta_net import CONV_THREADS, DELTA_ARGS, DeltaVariant
@@ -36,9 +37,10 @@ class DeltaBuffers:
         num_slots: int,
         num_rows: int,
     ) -> None:
+        self._delta = delta
         self.projected = launcher.allocate(num_rows * _width(delta) * _FLOAT_BYTES)
         self.mixed = launcher.allocate(num_rows * delta.num_channels * _FLOAT_BYTES)
-        window = delta.num_channels * (delta.linear_conv_kernel_dim - 1) * _FLOAT_BYTES
+        window = self._window_bytes
         self.states = {
             index: DeltaStates(
                 launcher.allocate(num_slots * window),
@@ -46,6 +48,17 @@ class DeltaBuffers:
             )
             for index in filter(spec.is_linear, range(spec.num_hidden_layers))
         }
+
+    @property
+    def _window_bytes(self) -> int:
+        delta = self._delta
+        return delta.num_channels * (delta.linear_conv_kernel_dim - 1) * _FLOAT_BYTES
+
+    def iter_slot_parts(self) -> Iterator[Striped]:
+        """What each slot has of all states."""
+        for state in self.states.values():
+            yield Striped(state.windows, self._window_bytes)
+            yield Striped(state.matrices, self._delta.state_bytes - self._window_bytes)
 
 
 @dataclass(frozen=True, slots=True)

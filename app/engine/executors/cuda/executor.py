@@ -80,19 +80,21 @@ class CudaExecutor(Executor):
         spec: ModelSpec,
         max_model_len: int,
         num_slots: int = 1,
+        num_pages: int | None = None,
         *,
         launcher: Launcher,
         kv_dtype: str = "fp16",
         load_weights: WeightsSource | None = None,
     ) -> None:
-        super().__init__(checkpoint, spec, max_model_len, num_slots)
+        super().__init__(checkpoint, spec, max_model_len, num_slots, num_pages)
+        self.kv_dtype = kv_dtype
         self._launcher: Launcher | None = launcher
         self._graphs: dict[Shape, Any] = {}
         try:
             check_runnable(spec)
             load = load_weights or _load_weights
             self._weights = load(launcher, checkpoint, spec)
-            kv = KvLayout(num_slots, max_model_len, kv_dtype == "int8")
+            kv = KvLayout(num_slots, max_model_len, kv_dtype == "int8", self.num_pages)
             self._buffers = DeviceBuffers(launcher, spec, kv)
         except BaseException:
             self.close()
@@ -108,7 +110,7 @@ class CudaExecutor(Executor):
         self._decoder = Decoder(
             launcher,
             self._buffers.state,
-            max_model_len,
+            self._room_of,
             self._decode_graph,
             self._bucket,
             looks_ahead=not spec.is_recurrent,
@@ -123,8 +125,7 @@ class CudaExecutor(Executor):
 
     def _step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """Chunks that have been checked."""
-        if self._launcher is None:
-            raise EngineError("The executor is closed.")
+        self._upload_tables()
         logits = [
             self._prefiller.run(chunk)
             if _is_long(chunk)
@@ -151,8 +152,7 @@ class CudaExecutor(Executor):
         if any(sampler is not None and sampler.needs_logits for sampler in samplers):
             return super().sample(chunks, samplers)
         self.check_chunks(chunks)
-        if self._launcher is None:
-            raise EngineError("The executor is closed.")
+        self._upload_tables()
         if len(chunks) == 1 and samplers[0] is not None and _is_long(chunks[0]):
             token_id = self._draw_behind(chunks[0], samplers[0])
             self.record_chunks(chunks)
@@ -177,20 +177,69 @@ class CudaExecutor(Executor):
         row = DecodeRow(chunk.slot, chunk.start + last, int(chunk.token_ids[last]), sampler)
         return sampler.record(self._decoder.draw(row))
 
+    def map_pages(self, slot: int, pages: Sequence[int]) -> None:
+        """See `Executor`; the table is uploaded before the next chunks."""
+        if not self._tables.map(slot, pages):
+            self._decoder.forget_slot(slot)
+
+    @property
+    def page_bytes(self) -> int:
+        """Keys, values and scales of all layers."""
+        return self._buffers.pages.num_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Windows and matrices of all linear layers."""
+        return self._buffers.states.num_bytes
+
+    def _copy_page(self, source: int, target: int) -> None:
+        self._open_launcher()
+        self._buffers.pages.copy(source, target)
+
+    def _read_page(self, page: int) -> npt.NDArray[np.uint8]:
+        self._open_launcher()
+        return self._buffers.pages.read(page)
+
+    def _write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None:
+        self._open_launcher()
+        self._buffers.pages.write(page, data)
+
+    def _read_state(self, slot: int) -> npt.NDArray[np.uint8]:
+        self._open_launcher()
+        return self._buffers.states.read(slot)
+
+    def _write_state(self, slot: int, data: npt.NDArray[np.uint8]) -> None:
+        self._open_launcher()
+        self._buffers.states.write(slot, data)
+
+    def _open_launcher(self) -> Launcher:
+        if self._launcher is None:
+            raise EngineError("The executor is closed.")
+        return self._launcher
+
+    def _upload_tables(self) -> None:
+        """Before chunks that the tables allow: in their order on the device."""
+        self._open_launcher()
+        for slot in self._tables.take_changed():
+            self._buffers.upload_row(slot, self._tables.row(slot))
+
+    def _room_of(self, slot: int) -> int:
+        return min(self.max_model_len, self._tables.num_positions(slot))
+
     def time_decoding(self) -> DecodeTimes:
         """Times the kernels of a step of one sequence, at the position where the last one stood.
 
         The step after it begins afresh. Raises EngineError for a closed executor.
         """
-        if self._launcher is None:
-            raise EngineError("The executor is closed.")
+        launcher = self._open_launcher()
+        self._upload_tables()
         shape = DecodeShape(1, self._bucket(self.max_model_len), is_greedy=True)
         launches, matrices = self._decode_planner.plan(shape), iter_matrices(self._weights)
-        kernels = time_kernels(self._launcher, launches, list(matrices))
+        kernels = time_kernels(launcher, launches, list(matrices))
         self._decoder.forget()
         if self._states is not None:
             self._states.forget()
-        return DecodeTimes(measure_bandwidth(self._launcher), kernels)
+        return DecodeTimes(measure_bandwidth(launcher), kernels)
 
     def memory_use(self) -> MemoryUse:
         """Bytes of weights and of the cache, and of all else that was allocated."""

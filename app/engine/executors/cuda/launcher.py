@@ -94,6 +94,10 @@ class Launcher(ABC):
         """Fills a contiguous array from the start of the buffer, when all before it is done."""
 
     @abstractmethod
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """Copies all of a buffer to the start of another, behind all that was asked before."""
+
+    @abstractmethod
     def capture(self, launches: Sequence[Launch]) -> Any:
         """Makes a graph of launches; `replay` runs it. Modules are loaded before."""
 

@@ -70,6 +70,10 @@ class MeasuringLauncher(Launcher):
         """There is nothing."""
         raise NotImplementedError("nothing was computed")
 
+    def copy(self, source: Buffer, target: Buffer) -> NoReturn:
+        """There is nothing."""
+        raise NotImplementedError("there is no memory")
+
     def capture(self, launches: Sequence[Launch]) -> NoReturn:
         """There is no device."""
         raise NotImplementedError("nothing can be run")

@@ -1,4 +1,4 @@
-"""The reference executor: a `Network`, and a cache per slot."""
+"""The reference executor: a `Network`, a pool of pages, and states per slot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ import torch
 
 from app.checkpoint.reader import Checkpoint
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
-from app.engine.executors.reference.cache import ChunkContext, create_rotation, create_slot
+from app.engine.executors.block_tables import pages_for
+from app.engine.executors.reference.cache import (
+    ChunkContext,
+    PagePool,
+    create_rotation,
+    create_slot,
+)
 from app.engine.executors.reference.network import load_network
 from app.spec.model_spec import ModelSpec
 from app.spec.weights import num_parameters
@@ -24,12 +30,18 @@ class ReferenceExecutor(Executor):
     expands_latents: ClassVar[bool] = True
 
     def __init__(
-        self, checkpoint: Checkpoint, spec: ModelSpec, max_model_len: int, num_slots: int = 1
+        self,
+        checkpoint: Checkpoint,
+        spec: ModelSpec,
+        max_model_len: int,
+        num_slots: int = 1,
+        num_pages: int | None = None,
     ) -> None:
-        super().__init__(checkpoint, spec, max_model_len, num_slots)
+        super().__init__(checkpoint, spec, max_model_len, num_slots, num_pages)
         self._network = load_network(checkpoint, spec)
         layers = range(spec.num_hidden_layers)
         self._ropes = {rope for index in layers if (rope := spec.layer_rope(index)) is not None}
+        self._pool = PagePool(spec)
         self._slots = [create_slot(spec) for _ in range(num_slots)]
 
     @classmethod
@@ -46,12 +58,38 @@ class ReferenceExecutor(Executor):
         return logits
 
     def memory_use(self) -> MemoryUse:
-        """Bytes of the decoded weights, and of the cache as grown so far with all states."""
-        return MemoryUse(self._network.num_bytes, sum(slot.num_bytes for slot in self._slots), 0)
+        """Bytes of the decoded weights, and of the pages reached so far with all states."""
+        states = sum(slot.state_bytes for slot in self._slots)
+        return MemoryUse(self._network.num_bytes, self._pool.num_bytes + states, 0)
+
+    @property
+    def page_bytes(self) -> int:
+        """Keys and values of all layers, float32."""
+        return self._pool.page_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Windows and matrices, float32."""
+        return self.spec.state_bytes
+
+    def _copy_page(self, source: int, target: int) -> None:
+        self._pool.copy(source, target)
+
+    def _read_page(self, page: int) -> npt.NDArray[np.uint8]:
+        return self._pool.read(page)
+
+    def _write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None:
+        self._pool.write(page, data)
+
+    def _read_state(self, slot: int) -> npt.NDArray[np.uint8]:
+        return self._slots[slot].read_states()
+
+    def _write_state(self, slot: int, data: npt.NDArray[np.uint8]) -> None:
+        self._slots[slot].write_states(data)
 
     def close(self) -> None:
         """Drops every tensor."""
-        del self._network, self._slots
+        del self._network, self._pool, self._slots
 
     def _run(self, chunk: SequenceChunk) -> npt.NDArray[np.float32]:
         token_ids = torch.from_numpy(chunk.token_ids.astype(np.int64))
@@ -63,7 +101,8 @@ class ReferenceExecutor(Executor):
     def _create_context(self, chunk: SequenceChunk) -> ChunkContext:
         end = chunk.start + len(chunk.token_ids)
         slot = self._slots[chunk.slot]
-        slot.grow(end, self.max_model_len)
+        row = self._tables.row(chunk.slot)[: pages_for(end)]
+        slot.pages = [self._pool.page(page) for page in row]
         if chunk.start == 0:
             slot.reset(self.spec)
         positions = torch.arange(chunk.start, end)
