@@ -16,7 +16,7 @@ from app.core.paths import library_dir, settings_path
 from app.core.sampling_settings import SamplingSettings
 from app.core.settings_store import SettingsStore
 from app.gui import Program
-from app.ui.widgets.message_card import ReplyCard
+from app.ui.widgets.reply_card import ReplyCard
 from tests.ui.window_support import TIMEOUT_MS, drop_on, running_program
 
 LONG_TASK = "Write a very long story about a lighthouse keeper, with many chapters."

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.chat.transcript import Turn, TurnStats
 from app.core.events import PrefillProgressed
-from app.ui.widgets.message_card import ReplyCard, UserCard, describe_reply
+from app.ui.widgets.reply_card import ReplyCard, describe_reply
 from app.ui.widgets.transcript_view import TranscriptView
+from app.ui.widgets.user_card import UserCard
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 STATS = TurnStats("stop", 40, 32, 96, 0.21, 41.34)
@@ -131,3 +134,47 @@ def test_reply_is_copied_as_markdown(view: TranscriptView) -> None:
     view.show_turns([reply(1, "**bold**")])
     view.cards[0].copy_button.click()
     assert QApplication.clipboard().text() == "**bold**"
+
+
+def test_an_edited_message_is_asked_again(qtbot: QtBot, view: TranscriptView) -> None:
+    view.show_turns([user(1, "question"), reply(2)])
+    view.set_can_ask(True)
+    card = view.cards[0]
+    assert isinstance(card, UserCard)
+    card.edit_button.click()
+    assert (card.editor.toPlainText(), card.editor.isVisibleTo(card)) == ("question", True)
+    qtbot.keyClicks(card.editor, " of life")
+    with qtbot.waitSignal(view.edited) as blocker:
+        qtbot.keyClick(card.editor, Qt.Key.Key_Return)
+    assert blocker.args == [1, "question of life"]
+    assert not card.editor.isVisibleTo(card)
+
+
+def test_editing_can_be_given_up(qtbot: QtBot, view: TranscriptView) -> None:
+    view.show_turns([user(1, "question")])
+    card = view.cards[0]
+    assert isinstance(card, UserCard)
+    card.begin_editing()
+    qtbot.keyClicks(card.editor, " of life")
+    with qtbot.assertNotEmitted(view.edited):
+        qtbot.keyClick(card.editor, Qt.Key.Key_Return)  # nobody can answer now
+        assert card.editor.isVisibleTo(card)
+        qtbot.keyClick(card.editor, Qt.Key.Key_Escape)
+    assert (card.text, card.editor.isVisibleTo(card)) == ("question", False)
+
+
+def test_versions_are_counted_and_can_be_leafed_through(qtbot: QtBot, view: TranscriptView) -> None:
+    turns = [replace(user(1), version=2, num_versions=2), replace(reply(2), num_versions=3)]
+    view.show_turns(turns)
+    first, second = (card.versions for card in view.cards)
+    assert [switch.label.text() for switch in (first, second)] == ["2 / 2", "1 / 3"]
+    assert (first.earlier_button.isEnabled(), first.later_button.isEnabled()) == (True, False)
+    assert (second.earlier_button.isEnabled(), second.later_button.isEnabled()) == (False, True)
+    with qtbot.waitSignal(view.version_requested) as blocker:
+        second.later_button.click()
+    assert blocker.args == [2, 1]
+
+
+def test_a_single_version_has_no_switch(view: TranscriptView) -> None:
+    view.show_turns([user(1), reply(2)])
+    assert [card.versions.isVisible() for card in view.cards] == [False, False]

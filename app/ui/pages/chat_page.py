@@ -147,6 +147,7 @@ class ChatPage(QWidget):
 
     def _on_state_changed(self, state: ChatState) -> None:
         self.top_bar.set_state(state, self._controller.model)
+        self.transcript.set_can_ask(state is ChatState.READY)
         self.composer.set_state(
             can_send=state is ChatState.READY,
             is_running=state is ChatState.GENERATING,
@@ -212,6 +213,10 @@ class ChatPage(QWidget):
         self.panel.sampling.flush()
         self._controller.send(text)
         self.composer.clear()
+
+    def _on_edited(self, turn_id: int, text: str) -> None:
+        self.panel.sampling.flush()
+        self._controller.edit(turn_id, text)
 
     def _on_open_requested(self, conversation_id: str) -> None:
         self.panel.sampling.flush()
@@ -310,6 +315,8 @@ class ChatPage(QWidget):
         self.composer.submitted.connect(self._on_submitted)
         self.composer.stop_requested.connect(self.stop_reply)
         self.transcript.regenerate_requested.connect(self.regenerate)
+        self.transcript.edited.connect(self._on_edited)
+        self.transcript.version_requested.connect(self._controller.show_version)
         self.top_bar.conversations_toggled.connect(self.conversations.setVisible)
         self.top_bar.panel_toggled.connect(self.panel.setVisible)
         self.top_bar.picker.model_requested.connect(self.model_requested)

@@ -12,7 +12,8 @@ from app.chat.transcript import Turn
 from app.core.events import PrefillProgressed
 from app.ui.icons import IconButton
 from app.ui.theme import set_role
-from app.ui.widgets.message_card import ReplyCard, UserCard
+from app.ui.widgets.reply_card import ReplyCard
+from app.ui.widgets.user_card import UserCard
 
 _COLUMN_WIDTH = 780
 _PAGE_TURNS = 30  # a card costs about 2 ms to build: more at once would be felt
@@ -26,9 +27,13 @@ class TranscriptView(QScrollArea):
 
     Signals:
         regenerate_requested: another last reply is wanted.
+        edited(turn_id: int, str): a message shall read so, and be answered again.
+        version_requested(turn_id: int, steps: int): another version of a turn.
     """
 
     regenerate_requested = Signal()
+    edited = Signal(int, str)
+    version_requested = Signal(int, int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,6 +41,7 @@ class TranscriptView(QScrollArea):
         self._earlier: list[Turn] = []
         self._reply: ReplyCard | None = None
         self._is_following = True
+        self._can_ask = False
         self._column = QVBoxLayout()
         self._show_earlier = QPushButton(self.tr("Show earlier messages"))
         self.end_button = IconButton("chevron_down", self.tr("Jump to the end"), self, size=22)
@@ -71,13 +77,19 @@ class TranscriptView(QScrollArea):
 
     def begin_reply(self, model_name: str, text: str = "") -> None:
         """An empty reply; `text` when it has been running already."""
-        self._reply = ReplyCard(model_name)
-        self._reply.regenerate_requested.connect(self.regenerate_requested)
+        self._reply = self._create_reply_card(model_name)
         self._add_card(self._reply)
         if text:
             self._reply.append(text)
         self._update_regenerate()
         self._follow()
+
+    def set_can_ask(self, can_ask: bool) -> None:
+        """Whether a reply can be asked for now."""
+        self._can_ask = can_ask
+        for card in self._cards:
+            if isinstance(card, UserCard):
+                card.set_can_ask(can_ask)
 
     def show_prefill(self, progress: PrefillProgressed) -> None:
         """How far the running reply's prompt has been read."""
@@ -111,10 +123,22 @@ class TranscriptView(QScrollArea):
 
     def _create_card(self, turn: Turn) -> Card:
         if turn.role == "user":
-            return UserCard(turn)
-        card = ReplyCard(turn.model_name)
-        card.regenerate_requested.connect(self.regenerate_requested)
+            return self._create_user_card(turn)
+        card = self._create_reply_card(turn.model_name)
         card.finish(turn)
+        return card
+
+    def _create_user_card(self, turn: Turn) -> UserCard:
+        card = UserCard(turn)
+        card.set_can_ask(self._can_ask)
+        card.edited.connect(self.edited)
+        card.version_requested.connect(self.version_requested)
+        return card
+
+    def _create_reply_card(self, model_name: str) -> ReplyCard:
+        card = ReplyCard(model_name)
+        card.regenerate_requested.connect(self.regenerate_requested)
+        card.version_requested.connect(self.version_requested)
         return card
 
     def _add_card(self, card: Card) -> None:

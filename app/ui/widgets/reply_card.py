@@ -1,9 +1,9 @@
-"""One turn of the transcript: a bubble for the user, Markdown with its statistics for a reply."""
+"""A reply in the transcript: Markdown with its statistics."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.chat.transcript import Turn, TurnStats
 from app.core.events import FinishReason, PrefillProgressed
@@ -12,52 +12,9 @@ from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.copy_button import CopyButton
 from app.ui.widgets.markdown_view import MarkdownView
-from app.ui.widgets.text_segment import TextSegment
+from app.ui.widgets.version_switch import VersionSwitch
 
 translate = QCoreApplication.translate
-
-_MIN_USER_MARGIN = 72
-
-
-class UserCard(QWidget):
-    """What the user said, as typed: never read as Markdown."""
-
-    def __init__(self, turn: Turn, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.turn_id = turn.turn_id
-        self._content = turn.content
-        self.setAccessibleName(self.tr("You"))
-        self._text = TextSegment()
-        self._text.setPlainText(turn.content)
-        self._text.setAccessibleName(self.tr("Your message"))
-        self._build()
-
-    @property
-    def text(self) -> str:
-        """The message."""
-        return self._content
-
-    def _build(self) -> None:
-        bubble = QFrame()
-        set_role(bubble, "card", "user")
-        bubble.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        inner = QVBoxLayout(bubble)
-        inner.setContentsMargins(16, 10, 16, 10)
-        inner.addWidget(self._text)
-        bubble.setMaximumWidth(self._preferred_width() + 2 * 16)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(_MIN_USER_MARGIN, 0, 0, 0)
-        copy = CopyButton(lambda: self._content, self.tr("Copy message"), size=16)
-        layout.addStretch(1)
-        layout.addWidget(copy, alignment=Qt.AlignmentFlag.AlignVCenter)
-        layout.addWidget(bubble, 1000)
-
-    def _preferred_width(self) -> int:
-        metrics = self._text.fontMetrics()
-        widest = max(
-            (metrics.horizontalAdvance(line) for line in self._content.split("\n")), default=0
-        )
-        return min(max(widest + 8, 24), 600)
 
 
 class ReplyCard(QWidget):
@@ -65,9 +22,11 @@ class ReplyCard(QWidget):
 
     Signals:
         regenerate_requested: the user wants another one.
+        version_requested(turn_id: int, steps: int)
     """
 
     regenerate_requested = Signal()
+    version_requested = Signal(int, int)
 
     def __init__(self, model_name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,6 +39,8 @@ class ReplyCard(QWidget):
         self.copy_button = CopyButton(lambda: self.body.text, self.tr("Copy reply"), size=16)
         self._regenerate = IconButton("regenerate", self.tr("Regenerate (Ctrl+R)"), size=16)
         self._regenerate.clicked.connect(self.regenerate_requested)
+        self.versions = VersionSwitch()
+        self.versions.requested.connect(self._on_version_requested)
         self._build()
 
     @property
@@ -115,6 +76,7 @@ class ReplyCard(QWidget):
         else:
             self.body.set_text(turn.content)
         self._stats.setText(describe_reply(turn))
+        self.versions.show_turn(turn)
         self._show_footer(True)
 
     @property
@@ -125,6 +87,10 @@ class ReplyCard(QWidget):
     def set_can_regenerate(self, can: bool) -> None:
         """Only the last reply can be made again."""
         self._regenerate.setVisible(can)
+
+    def _on_version_requested(self, steps: int) -> None:
+        if self.turn_id is not None:
+            self.version_requested.emit(self.turn_id, steps)
 
     def _show_footer(self, shown: bool) -> None:
         for widget in (self._stats, self.copy_button):
@@ -138,6 +104,7 @@ class ReplyCard(QWidget):
         self._stats.setWordWrap(True)
         footer = QHBoxLayout()
         footer.setSpacing(2)
+        footer.addWidget(self.versions)
         footer.addWidget(self._stats, 1)
         footer.addWidget(self.copy_button)
         footer.addWidget(self._regenerate)

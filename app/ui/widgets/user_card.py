@@ -1,0 +1,147 @@
+"""What the user said: a bubble, which can be opened for editing."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.chat.transcript import Turn
+from app.ui.icons import IconButton
+from app.ui.theme import set_role
+from app.ui.widgets.composer import ComposerEdit
+from app.ui.widgets.copy_button import CopyButton
+from app.ui.widgets.text_segment import TextSegment
+from app.ui.widgets.version_switch import VersionSwitch
+
+_MIN_USER_MARGIN = 72
+_WIDEST_BUBBLE = 600
+
+
+class UserCard(QWidget):
+    """A message as typed: never read as Markdown.
+
+    Signals:
+        edited(turn_id: int, str): ask with this text instead.
+        version_requested(turn_id: int, steps: int)
+    """
+
+    edited = Signal(int, str)
+    version_requested = Signal(int, int)
+
+    def __init__(self, turn: Turn, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.turn_id = turn.turn_id
+        self._content = turn.content
+        self.setAccessibleName(self.tr("You"))
+        self._text = TextSegment()
+        self._text.setPlainText(turn.content)
+        self._text.setAccessibleName(self.tr("Your message"))
+        self.copy_button = CopyButton(lambda: self._content, self.tr("Copy message"), size=16)
+        self.edit_button = IconButton("edit", self.tr("Edit and ask again"), size=16)
+        self.versions = VersionSwitch()
+        self.editor = ComposerEdit()
+        self.send_button = QPushButton(self.tr("Ask again"))
+        self.cancel_button = QPushButton(self.tr("Cancel"))
+        self._bubble = self._create_bubble()
+        self._editing = self._create_editing()
+        self._build()
+        self._connect()
+        self.versions.show_turn(turn)
+
+    @property
+    def text(self) -> str:
+        """The message."""
+        return self._content
+
+    def begin_editing(self) -> None:
+        """Opens the message for changes."""
+        self.editor.setPlainText(self._content)
+        self._show_editing(True)
+        self.editor.moveCursor(self.editor.textCursor().MoveOperation.End)
+        self.editor.setFocus()
+
+    def set_can_ask(self, can_ask: bool) -> None:
+        """Whether a reply can be asked for now; editing itself is always possible."""
+        self.send_button.setEnabled(can_ask)
+
+    def _on_submitted(self) -> None:
+        text = self.editor.toPlainText()
+        if self.send_button.isEnabled() and text.strip():
+            self._show_editing(False)
+            if text != self._content:
+                self.edited.emit(self.turn_id, text)
+
+    def _on_cancelled(self) -> None:
+        self._show_editing(False)
+        self.edit_button.setFocus()
+
+    def _show_editing(self, is_editing: bool) -> None:
+        self._editing.setVisible(is_editing)
+        self._bubble.setVisible(not is_editing)
+        for button in (self.copy_button, self.edit_button):
+            button.setVisible(not is_editing)
+
+    def _connect(self) -> None:
+        self.edit_button.clicked.connect(self.begin_editing)
+        self.editor.submitted.connect(self._on_submitted)
+        self.editor.escaped.connect(self._on_cancelled)
+        self.send_button.clicked.connect(self._on_submitted)
+        self.cancel_button.clicked.connect(self._on_cancelled)
+        self.versions.requested.connect(
+            lambda steps: self.version_requested.emit(self.turn_id, steps)
+        )
+
+    def _create_bubble(self) -> QFrame:
+        bubble = QFrame()
+        set_role(bubble, "card", "user")
+        bubble.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        inner = QVBoxLayout(bubble)
+        inner.setContentsMargins(16, 10, 16, 10)
+        inner.addWidget(self._text)
+        bubble.setMaximumWidth(self._preferred_width() + 2 * 16)
+        return bubble
+
+    def _create_editing(self) -> QFrame:
+        frame = QFrame()
+        frame.setObjectName("composer")
+        set_role(frame, "focused", True)
+        self.editor.setAccessibleName(self.tr("Edit your message"))
+        set_role(self.send_button, "kind", "primary")
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel_button)
+        buttons.addWidget(self.send_button)
+        inner = QVBoxLayout(frame)
+        inner.setContentsMargins(14, 10, 10, 10)
+        inner.addWidget(self.editor)
+        inner.addLayout(buttons)
+        frame.hide()
+        return frame
+
+    def _build(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addStretch(1)
+        for button in (self.copy_button, self.edit_button):
+            row.addWidget(button, alignment=Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._bubble, 1000)
+        row.addWidget(self._editing, 1000)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(_MIN_USER_MARGIN, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(row)
+        layout.addWidget(self.versions, alignment=Qt.AlignmentFlag.AlignRight)
+
+    def _preferred_width(self) -> int:
+        metrics = self._text.fontMetrics()
+        widest = max(
+            (metrics.horizontalAdvance(line) for line in self._content.split("\n")), default=0
+        )
+        return min(max(widest + 8, 24), _WIDEST_BUBBLE)
