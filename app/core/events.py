@@ -80,7 +80,8 @@ class LoadedModel:
 
 @dataclass(frozen=True, slots=True)
 class EngineStateChanged(Event):
-    """`model` is set in READY; `error` is set in FAILED."""
+    """`model` is set in READY, and in UNLOADED when the next request loads it again, since it was
+    unloaded because nobody used it. `error` is set in FAILED."""
 
     state: EngineState
     model: LoadedModel | None = None

@@ -92,10 +92,10 @@ class Engine:
             num_preemptions=scheduler.num_preemptions,
         )
 
-    def use_store(self, kv_store: KVStore) -> None:
+    def use_store(self, kv_store: KVStore | None) -> None:
         """From now on conversations with a cache key are kept there."""
-        self._archive = KVArchive(self._executor, self._kv_cache, kv_store)
-        self._scheduler.archive = self._archive
+        archive = KVArchive(self._executor, self._kv_cache, kv_store) if kv_store else None
+        self._archive = self._scheduler.archive = archive
 
     def add(self, request: Request) -> list[RequestEvent]:
         """Queues a request; PromptTruncated where turns were left out of its prompt.

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -23,14 +24,19 @@ from app.core.events import (
     RequestFinished,
 )
 from app.engine.engine import RequestEvent
+from app.engine.host_options import HostOptions
+from app.engine.kv_store import remove_conversation
 from app.engine.loader import LoadedEngine, load_engine
 from app.engine.memory import return_freed_memory, sample_memory
+from app.engine.metrics import EngineMetrics
 from app.engine.request import Request
 from app.engine.request_handle import RequestHandle
 
 _logger = logging.getLogger(__name__)
 
 MEMORY_SAMPLE_INTERVAL_S = 1.0
+NUM_SLOTS = 8  # requests that decode in one batch
+_LAST_CHORES_S = 2.0  # what unloading waits for conversations to be saved
 Command = Callable[[], None]
 
 
@@ -42,15 +48,27 @@ class EngineHost:
     A context manager that closes.
     """
 
-    def __init__(self, listener: Callable[[Event], None] | None = None) -> None:
+    def __init__(
+        self,
+        listener: Callable[[Event], None] | None = None,
+        options: HostOptions | None = None,
+    ) -> None:
         self._listener = listener
         self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._is_closed = False
-        # From here on the engine thread's alone; `state` may be read by anyone.
+        # From here on the engine thread's alone; `state`, `model` and `metrics` may be read by
+        # anyone: each is one object that is replaced, never changed.
+        self._options = options or HostOptions()
         self._state = EngineState.UNLOADED
+        self._model: LoadedModel | None = None
+        self._metrics = EngineMetrics()
+        self._announced: tuple[EngineState, LoadedModel | None] = (EngineState.UNLOADED, None)
         self._failure: ErrorInfo | None = None
         self._loaded: LoadedEngine | None = None
+        self._load_again: Callable[[], LoadedEngine] | None = None  # while unloaded for idleness
+        self._last_load: Callable[[], LoadedEngine] | None = None
+        self._last_used_s = 0.0
         self._handles: dict[str, RequestHandle] = {}
         self._next_sample_s = 0.0
         self._is_stopped = False
@@ -61,6 +79,23 @@ class EngineHost:
     def state(self) -> EngineState:
         """Where the engine stands now."""
         return self._state
+
+    @property
+    def model(self) -> LoadedModel | None:
+        """The model that is loaded now, or that the next request loads again."""
+        return self._model
+
+    def metrics(self) -> EngineMetrics:
+        """Counts as of the last step; all 0 without a model."""
+        return self._metrics
+
+    def set_options(self, options: HostOptions) -> None:
+        """Replaces the options; the model stays loaded."""
+        self._send(partial(self._set_options, options))
+
+    def forget_conversation(self, cache_key: str) -> None:
+        """Removes what is kept on disk of a conversation that was deleted."""
+        self._send(partial(self._forget, cache_key))
 
     def load(
         self,
@@ -80,6 +115,7 @@ class EngineHost:
             model_dir,
             device,
             max_model_len,
+            num_slots=NUM_SLOTS,
             activations=activations,
             kv_dtype=kv_dtype,
         )
@@ -96,12 +132,6 @@ class EngineHost:
     ) -> LoadedModel:
         """`load`, waiting for its end; raises what made it fail."""
         return self.load(model_dir, device, max_model_len, activations, kv_dtype).result()
-
-    @property
-    def model(self) -> LoadedModel | None:
-        """The model that is loaded now."""
-        loaded = self._loaded
-        return loaded.model if loaded is not None else None
 
     def submit(
         self, request: Request, on_event: Callable[[Event], None] | None = None
@@ -157,14 +187,15 @@ class EngineHost:
             command = self._next_command()
             if command is not None:
                 command()
-                continue
-            if self._loaded is not None:
+            elif self._loaded is not None:
                 self._work(self._loaded)
+            self._metrics = self._loaded.engine.metrics() if self._loaded else EngineMetrics()
 
     def _next_command(self) -> Command | None:
         """Waits only when there is nothing else to do, and then until the next memory sample."""
-        is_busy = self._loaded is not None and self._loaded.engine.has_work
-        idle_s = None if self._loaded is None else max(0.0, self._next_sample_s - time.monotonic())
+        engine = self._loaded.engine if self._loaded is not None else None
+        is_busy = engine is not None and (engine.has_work or engine.has_chores)
+        idle_s = None if engine is None else max(0.0, self._next_sample_s - time.monotonic())
         try:
             return self._commands.get(block=not is_busy, timeout=idle_s)
         except queue.Empty:
@@ -172,42 +203,87 @@ class EngineHost:
 
     def _work(self, loaded: LoadedEngine) -> None:
         if loaded.engine.has_work:
-            self._step(loaded)
+            self._last_used_s = time.monotonic()
+            self._guard(lambda: self._publish(loaded.engine.step()))
+        elif loaded.engine.has_chores:
+            self._guard(loaded.engine.do_chore)
         if self._loaded is not None and time.monotonic() >= self._next_sample_s:
             self._next_sample_s = time.monotonic() + MEMORY_SAMPLE_INTERVAL_S
-            card = loaded.card_watch.sample() if loaded.card_watch else None
-            self._emit(sample_memory(loaded.engine.memory_use(), card))
+            self._emit_memory(loaded)
+            self._unload_if_idle(loaded)
 
-    def _step(self, loaded: LoadedEngine) -> None:
+    def _guard(self, work: Callable[[], None]) -> None:
         try:
-            events = loaded.engine.step()
+            work()
         except Exception as error:  # native code below may raise anything; the app must survive it
             _logger.exception("The executor failed.")
             self._fail(_describe(error))
-        else:
-            self._publish(events)
+
+    def _emit_memory(self, loaded: LoadedEngine) -> None:
+        use = loaded.engine.memory_use()
+        if loaded.card_watch is not None:
+            self._emit(sample_memory(use, loaded.card_watch.sample()))
+            return
+        kv_bytes = use.kv_bytes + loaded.engine.snapshot_bytes
+        self._emit(sample_memory(replace(use, kv_bytes=kv_bytes)))
+
+    def _unload_if_idle(self, loaded: LoadedEngine) -> None:
+        limit_s = self._options.idle_unload_s
+        if limit_s is None or loaded.engine.has_work:
+            return
+        if time.monotonic() - self._last_used_s >= limit_s:
+            self._drop_engine()
+            self._load_again, self._model = self._last_load, loaded.model
+            self._set_state(EngineState.UNLOADED, loaded.model)
 
     def _load(
         self, future: Future[LoadedModel], model_dir: Path, load: Callable[[], LoadedEngine]
     ) -> None:
         self._drop_engine()
-        self._set_state(EngineState.LOADING)
         try:
-            self._loaded = load()
-        except Exception as error:  # as in `_step`
+            future.set_result(self._start_engine(load))
+        except Exception as error:  # as in `_guard`
             _logger.exception("Loading %s failed.", model_dir)
             self._fail(_describe(error))
             future.set_exception(error)
+
+    def _start_engine(self, load: Callable[[], LoadedEngine]) -> LoadedModel:
+        self._load_again = None
+        self._set_state(EngineState.LOADING)
+        self._loaded = loaded = load()
+        loaded.engine.use_store(self._options.open_store(loaded))
+        self._last_load, self._model = load, loaded.model
+        self._next_sample_s = self._last_used_s = time.monotonic()
+        self._set_state(EngineState.READY, loaded.model)
+        return loaded.model
+
+    def _set_options(self, options: HostOptions) -> None:
+        self._options = options
+        if self._loaded is not None:
+            self._loaded.engine.use_store(options.open_store(self._loaded))
+
+    def _forget(self, cache_key: str) -> None:
+        if self._loaded is not None:
+            self._loaded.engine.forget(cache_key)
+        if self._options.kv_dir is not None:
+            remove_conversation(self._options.kv_dir, cache_key)
+
+    def _wake(self) -> None:
+        """Loads again what was unloaded for idleness."""
+        if self._load_again is None:
             return
-        self._next_sample_s = time.monotonic()
-        self._set_state(EngineState.READY, self._loaded.model)
-        future.set_result(self._loaded.model)
+        try:
+            self._start_engine(self._load_again)
+        except Exception as error:  # as in `_guard`
+            _logger.exception("Loading again failed.")
+            self._fail(_describe(error))
 
     def _add(self, request: Request, handle: RequestHandle) -> None:
         if request.request_id in self._handles:
             error = UsageError(f"The request {request.request_id} is running already.")
             handle.put(RequestFailed(request.request_id, ErrorInfo.from_exception(error)))
             return
+        self._wake()
         self._handles[request.request_id] = handle
         try:
             self._publish(self._ready_engine().engine.add(request))
@@ -244,21 +320,32 @@ class EngineHost:
         loaded, self._loaded = self._loaded, None
         if loaded is not None:
             self._close_engine(loaded)
+        self._model = self._load_again = None
         self._set_state(EngineState.FAILED, error=error)
         self._publish([RequestFailed(request_id, error) for request_id in self._handles])
 
     def _drop_engine(self) -> None:
+        self._model = self._load_again = None
         if self._loaded is None:
             return
         self._set_state(EngineState.UNLOADING)
         self._publish(self._loaded.engine.cancel_all())
+        self._finish_chores(self._loaded)
         loaded, self._loaded = self._loaded, None
         self._close_engine(loaded)
+
+    def _finish_chores(self, loaded: LoadedEngine) -> None:
+        deadline_s = time.monotonic() + _LAST_CHORES_S
+        try:
+            while loaded.engine.has_chores and time.monotonic() < deadline_s:
+                loaded.engine.do_chore()
+        except Exception:  # as in `_guard`; what could not be saved is given up
+            _logger.exception("The conversations could not be saved.")
 
     def _close_engine(self, loaded: LoadedEngine) -> None:
         try:
             loaded.close()
-        except Exception:  # as in `_step`; what could not be closed is given up
+        except Exception:  # as in `_guard`; what could not be closed is given up
             _logger.exception("The executor could not be closed.")
         return_freed_memory()
 
@@ -268,9 +355,9 @@ class EngineHost:
         model: LoadedModel | None = None,
         error: ErrorInfo | None = None,
     ) -> None:
-        if state is self._state and error is None:
+        if (state, model) == self._announced and error is None:
             return
-        self._state, self._failure = state, error
+        self._state, self._failure, self._announced = state, error, (state, model)
         self._emit(EngineStateChanged(state, model, error))
 
     def _publish(self, events: Iterable[RequestEvent]) -> None:

@@ -129,10 +129,10 @@ class KVStore:
 
     def forget(self, key: str) -> None:
         """Removes a conversation."""
-        shutil.rmtree(self._folder(key), ignore_errors=True)
+        remove_conversation(self._directory, key)
 
     def _folder(self, key: str) -> Path:
-        return self._directory / sha256(key.encode()).hexdigest()[:32]
+        return _folder_of(self._directory, key)
 
     def _keep_limit(self, newest: Path) -> None:
         sizes = {folder: _folder_bytes(folder) for folder in self._folders() if folder != newest}
@@ -161,6 +161,15 @@ class KVStore:
     def _remove(self, folder: Path, reason: str) -> None:
         _logger.warning("Removed the KV cache of a conversation, %s: %s.", folder.name, reason)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_conversation(directory: Path, key: str) -> None:
+    """Removes what is kept of a conversation, of whatever format."""
+    shutil.rmtree(_folder_of(directory, key), ignore_errors=True)
+
+
+def _folder_of(directory: Path, key: str) -> Path:
+    return directory / sha256(key.encode()).hexdigest()[:32]
 
 
 def _conversation_of(table: dict[str, Any]) -> StoredConversation:
