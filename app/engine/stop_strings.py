@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class StopStringMatcher:
@@ -15,7 +15,6 @@ class StopStringMatcher:
     def __init__(self, stops: Iterable[str]) -> None:
         """`stops` are texts as users write them; empty ones are ignored."""
         self._stops = tuple(stop for stop in stops if stop)
-        self._longest = max(map(len, self._stops), default=0)
         self._held = ""
         self.matched: str | None = None
 
@@ -36,7 +35,7 @@ class StopStringMatcher:
             end, _, self.matched = min(found)
             self._held = ""
             return text[: end - len(self.matched)]
-        safe = len(text) - self._count_held(text)
+        safe = len(text) - count_held(text, self._stops)
         self._held = text[safe:]
         return text[:safe]
 
@@ -45,10 +44,12 @@ class StopStringMatcher:
         held, self._held = self._held, ""
         return held
 
-    def _count_held(self, text: str) -> int:
-        """Length of the longest end of `text` that a stop string begins with."""
-        for length in range(min(self._longest - 1, len(text)), 0, -1):
-            tail = text[-length:]
-            if any(stop.startswith(tail) for stop in self._stops):
-                return length
-        return 0
+
+def count_held(text: str, strings: Collection[str]) -> int:
+    """Length of the longest end of `text` that one of `strings` begins with and is longer than."""
+    longest = max(map(len, strings), default=0)
+    for length in range(min(longest - 1, len(text)), 0, -1):
+        tail = text[-length:]
+        if any(string.startswith(tail) and len(string) > length for string in strings):
+            return length
+    return 0

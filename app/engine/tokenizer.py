@@ -115,6 +115,11 @@ class Tokenizer:
         """What one token adds to a text, special tokens too; empty beyond the vocabulary."""
         return self._bytes.lookup(token_id)
 
+    def find_token(self, text: str) -> int | None:
+        """The id of the token that is written so, special tokens too."""
+        token_id: int | None = self._backend.token_to_id(text)
+        return token_id
+
     def is_special(self, token_id: int) -> bool:
         """Whether this token is a marker and not text."""
         return self._bytes.is_special(token_id)
