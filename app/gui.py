@@ -31,11 +31,13 @@ from app.controllers.conversion import ConversionController
 from app.controllers.download import DownloadController
 from app.controllers.garbage import GuiGarbageCollector
 from app.controllers.library import LibraryController
+from app.controllers.server import ServerController
 from app.controllers.validation import ValidationController
 from app.core.errors import AppError
 from app.core.events import ErrorInfo, Event, JobFailed
+from app.core.keychain import Keychain
 from app.core.log import configure_logging
-from app.core.paths import chats_path, library_dir, log_path, resources_dir, settings_path
+from app.core.paths import chats_path, keys_dir, library_dir, log_path, resources_dir, settings_path
 from app.core.settings_store import SettingsStore
 from app.hub.starter import find_starter
 from app.ui.controllers import Controllers
@@ -93,12 +95,14 @@ class Program:
         values = self.settings.values
         self.theme = Theme(app, ThemeMode(values.theme), values.font_percent)
         self.store = ChatStore.open(chats_path())
+        chat = ChatController(self.store)
         self.controllers = Controllers(
             conversion=ConversionController(library_dir()),
-            chat=ChatController(self.store),
+            chat=chat,
             library=LibraryController(library_dir()),
             validation=ValidationController(),
-            download=DownloadController(),
+            download=DownloadController(self.settings),
+            server=ServerController(chat.engine, self.settings, Keychain(keys_dir())),
         )
         self.window = MainWindow(
             self.controllers, self.settings, self.theme, starter=find_starter()
@@ -108,7 +112,9 @@ class Program:
     def start(self, source: Path | None) -> None:
         """What may be slow; called by the event loop after the first paint."""
         self.controllers.library.refresh()
+        self.controllers.download.start()
         self.window.chat_page.start()
+        self.controllers.server.prepare()
         last_model = self.settings.values.last_model
         if last_model and Path(last_model).is_dir():
             self.window.load_model(Path(last_model))
@@ -120,6 +126,7 @@ class Program:
         self.controllers.download.shutdown()
         self.controllers.validation.shutdown()
         self.controllers.conversion.shutdown()
+        self.controllers.server.shutdown()
         self.controllers.chat.shutdown()
         self.controllers.library.shutdown()
         self.window.chat_page.shutdown()

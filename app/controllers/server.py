@@ -12,7 +12,7 @@ from app.controllers.chat_engine import ChatEngine
 from app.controllers.kept_key import KeptKey
 from app.controllers.request_log import RequestLog
 from app.core.errors import EngineError, UsageError
-from app.core.events import ErrorInfo, Event, WorkerDied, WorkerStopped
+from app.core.events import EngineStateChanged, ErrorInfo, Event, WorkerDied, WorkerStopped
 from app.core.keychain import Keychain, KeyPlace
 from app.core.server_events import (
     ServerFailed,
@@ -47,12 +47,14 @@ class ServerController(QObject):
         options_changed(): the port's number, its key or who may come in.
         requests_changed(): `log` has changed; many times a second while it is busy.
         engine_lost(): the process died with the port open; it is open again, without a model.
+        model_changed(str): the name of the model that answers at the port; '' for none.
     """
 
     state_changed = Signal(object)
     options_changed = Signal()
     requests_changed = Signal()
     engine_lost = Signal()
+    model_changed = Signal(str)
 
     def __init__(
         self,
@@ -207,6 +209,9 @@ class ServerController(QObject):
 
     def _change(self, **values: object) -> None:
         self._settings.update(**values)
+        if self._state is ServerState.FAILED:  # what failed was another port than this one
+            self.error = self.free_port = None
+            self._set_state(ServerState.OFF)
         self.options_changed.emit()
 
     # --- events ------------------------------------------------------------------------------
@@ -239,6 +244,8 @@ class ServerController(QObject):
             case ServerFailed():
                 self.free_port = event.free_port
                 self._fail(event.error)
+            case EngineStateChanged():
+                self.model_changed.emit(event.model.name if event.model else "")
             case WorkerDied():
                 self._receive_death(event)
             case WorkerStopped():
@@ -269,6 +276,7 @@ class ServerController(QObject):
             self._close(ServerState.OFF)
 
     def _forget_requests(self) -> None:
+        self.model_changed.emit("")
         self.log.end_all()
         self.requests_changed.emit()
 

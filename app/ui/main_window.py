@@ -19,12 +19,14 @@ from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
 from app.ui.pages.download_page import DownloadPage
+from app.ui.pages.server_page import ServerPage
 from app.ui.pages.settings_page import SettingsPage
 from app.ui.pages.validate_page import ValidatePage
 from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.drop_overlay import DropOverlay
 from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
+from app.ui.widgets.server_toggle import ServerToggle
 from app.workers.commands import LoadModel
 
 _ZOOM_STEP_PERCENT = 10
@@ -57,6 +59,7 @@ class MainWindow(QMainWindow):
         self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
         self.validate_page = ValidatePage(controllers.validation)
         self.download_page = DownloadPage(controllers.download)
+        self.server_page = ServerPage(controllers.server)
         self.settings_page = SettingsPage(settings)
         self.banners = BannerStack()
         self._pages = QStackedWidget()
@@ -66,10 +69,13 @@ class MainWindow(QMainWindow):
                 NavigationItem("convert", self.tr("Convert"), "Ctrl+2"),
                 NavigationItem("validate", self.tr("Validate"), "Ctrl+3"),
                 NavigationItem("download", self.tr("Download"), "Ctrl+4"),
+                NavigationItem("server", self.tr("Server"), "Ctrl+5"),
                 NavigationItem("settings", self.tr("Settings"), "Ctrl+,"),
             ],
             theme.mode,
         )
+        self.server_toggle = ServerToggle(controllers.server)
+        self.navigation.add_footer(self.server_toggle)
         self.overlay = DropOverlay(self)
         self._build()
         self.overlay.paths_dropped.connect(self._on_overlay_paths_dropped)
@@ -203,6 +209,13 @@ class MainWindow(QMainWindow):
         self._theme.set_font_percent(percent)
         self.settings_page.refresh()
 
+    def _on_engine_lost(self) -> None:
+        """The port is open again; it needs the model back, which nobody may be there to load."""
+        text = self.tr("The engine stopped unexpectedly; it was started again, as the port is on.")
+        self.show_message("engine", text, BannerTone.WARNING)
+        if not self._controllers.chat.engine.is_remote:
+            self._controllers.chat.restart()
+
     def _on_conversion_finished(self) -> None:
         self._controllers.library.refresh()
 
@@ -224,6 +237,7 @@ class MainWindow(QMainWindow):
             self.convert_page,
             self.validate_page,
             self.download_page,
+            self.server_page,
             self.settings_page,
         ):
             self._pages.addWidget(page)
@@ -253,6 +267,11 @@ class MainWindow(QMainWindow):
         page.file_requested.connect(lambda: self._pick(self.validate, wants_folder=False))
         page.folder_requested.connect(lambda: self._pick(self.validate, wants_folder=True))
         page.convert_requested.connect(lambda source: self.offer([Path(source)]))
+        choose_model = partial(self._do_on_chat, self.chat_page.show_model_menu)
+        self.server_page.model_requested.connect(choose_model)
+        server = self._controllers.server
+        server.model_changed.connect(self.server_page.show_model)
+        server.engine_lost.connect(self._on_engine_lost)
         self.download_page.convert_requested.connect(lambda path: self.offer([path]))
         self.chat_page.pick_requested.connect(self.pick_files)
         self.chat_page.starter_requested.connect(self.convert_starter)
@@ -270,6 +289,7 @@ class MainWindow(QMainWindow):
             "Ctrl+2": lambda: self.show_page(self.convert_page),
             "Ctrl+3": lambda: self.show_page(self.validate_page),
             "Ctrl+4": lambda: self.show_page(self.download_page),
+            "Ctrl+5": lambda: self.show_page(self.server_page),
             "Ctrl+,": lambda: self.show_page(self.settings_page),
             "Ctrl+=": lambda: self._zoom(1),
             "Ctrl++": lambda: self._zoom(1),

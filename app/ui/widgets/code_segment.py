@@ -72,6 +72,11 @@ class _CodeEdit(QPlainTextEdit):
         super().resizeEvent(event)
         self.fit()
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:  # also when it is first shown
+            self.fit()
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.angleDelta().x() and not event.angleDelta().y():
             super().wheelEvent(event)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QActionGroup
+from PySide6.QtGui import QActionGroup, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
@@ -52,6 +52,8 @@ class NavigationRail(QFrame):
         self._modes = QActionGroup(self)
         self.theme_button.setMenu(self._create_theme_menu(mode))
         self.theme_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._column = QVBoxLayout(self)
+        self._logo = QLabel()
         self._build(items)
 
     def select(self, position: int) -> None:
@@ -62,19 +64,43 @@ class NavigationRail(QFrame):
         """The button of one page."""
         return self._group.button(position)  # type: ignore[return-value]
 
+    def add_footer(self, widget: QWidget) -> None:
+        """Shows what is to be seen from every page, above the theme's button."""
+        self._column.insertWidget(
+            self._column.count() - 1, widget, alignment=Qt.AlignmentFlag.AlignHCenter
+        )
+
     def show_theme(self, mode: ThemeMode) -> None:
         """Marks the theme that is chosen."""
         for action in self._modes.actions():
             action.setChecked(ThemeMode(action.data()) is mode)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit(event.size().height())
+
+    def _fit(self, height: int) -> None:
+        """A low window shows no logo, a lower one no words."""
+        for has_logo, has_words in ((True, True), (False, True), (False, False)):
+            self._logo.setVisible(has_logo)
+            style = (
+                Qt.ToolButtonStyle.ToolButtonTextUnderIcon
+                if has_words
+                else Qt.ToolButtonStyle.ToolButtonIconOnly
+            )
+            for button in self._group.buttons():
+                button.setToolButtonStyle(style)  # type: ignore[attr-defined]
+            self._column.invalidate()
+            if self._column.sizeHint().height() <= height:
+                return
+
     def _build(self, items: Sequence[NavigationItem]) -> None:
-        layout = QVBoxLayout(self)
+        layout = self._column
         layout.setContentsMargins(8, 14, 8, 12)
         layout.setSpacing(8)
-        logo = QLabel()
-        logo.setPixmap(render_icon("app", "", 36))
-        layout.addWidget(logo, alignment=Qt.AlignmentFlag.AlignHCenter)
-        layout.addSpacing(10)
+        self._logo.setPixmap(render_icon("app", "", 36))
+        self._logo.setContentsMargins(0, 0, 0, 10)
+        layout.addWidget(self._logo, alignment=Qt.AlignmentFlag.AlignHCenter)
         for position, item in enumerate(items):
             button = self._create_button(item)
             self._group.addButton(button, position)
