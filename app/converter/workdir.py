@@ -89,6 +89,14 @@ class WorkDir:
         num_parts = sum(1 for _ in (self.path / _PARTS).glob("*.json"))
         return KeptWork(job, num_parts) if asdict(job) == values else None
 
+    def read_job(self) -> Job | None:
+        """The job that was begun here, as it was written; None where this is no work of ours."""
+        values = _read_json(self.path / _JOB) if self._is_ours() else None
+        try:
+            return Job(**values) if values is not None else None
+        except TypeError:
+            return None
+
     def record(self, stem: str, part: PartRecord) -> None:
         """Notes that a part is whole on disk."""
         self._write(self.path / _PARTS / f"{stem}.json", part.to_json())

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.checkpoint.bits_label import bits_label
 from app.checkpoint.manifest import MANIFEST_NAME, Manifest
-from app.core.errors import CheckpointError, UsageError
+from app.checkpoint.verification import is_verified
+from app.core.errors import CheckpointError
 
 # Separators and what Windows forbids in names.
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*]+')
 _MAX_SAME_NAMES = 1000
 # Conversions under way and replacements cut short (`app.converter`), removals cut short.
-_UNFINISHED = re.compile(r"\..*|.*\.(partial|replaced)")
+UNFINISHED = re.compile(r"\..*|.*\.(partial|replaced)")
 
 _log = logging.getLogger(__name__)
 
@@ -34,11 +35,36 @@ class LibraryEntry:
     source_bytes: int
     total_bytes: int
     is_lossless: bool
+    grid: str = ""
+    is_verified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedEntry:
+    """A folder that has a manifest and is no checkpoint; `problem` is a sentence."""
+
+    name: str
+    path: Path
+    problem: str
 
 
 def list_entries(library_dir: Path) -> tuple[LibraryEntry, ...]:
     """All checkpoints whose manifest can be read, sorted by name; the log names damaged ones."""
-    return tuple(sorted(_iter_entries(library_dir), key=lambda entry: entry.name.casefold()))
+    entries = []
+    for entry in iter_entries(library_dir):
+        if isinstance(entry, DamagedEntry):
+            _log.warning("%s is left out of the library: %s", entry.path, entry.problem)
+        else:
+            entries.append(entry)
+    return tuple(sorted(entries, key=lambda entry: entry.name.casefold()))
+
+
+def iter_entries(library_dir: Path) -> Iterator[LibraryEntry | DamagedEntry]:
+    """All checkpoints below a folder in no order, and the folders that claim to be one."""
+    for directory, subfolders, files in os.walk(library_dir):
+        subfolders[:] = [name for name in subfolders if not UNFINISHED.fullmatch(name)]
+        if MANIFEST_NAME in files:
+            yield _read_entry(Path(directory), library_dir)
 
 
 def resolve(name_or_path: str | Path, library_dir: Path) -> Path | None:
@@ -63,49 +89,28 @@ def choose_output(library_dir: Path, name: str) -> Path:
     return next(library_dir / name for name in candidates if not (library_dir / name).exists())
 
 
-def remove(name: str, library_dir: Path) -> LibraryEntry:
-    """Deletes a checkpoint and returns what it was.
-
-    Raises UsageError for a name outside the library or one that holds more than a checkpoint,
-    CheckpointError for a folder that is none.
-    """
+def require_entry(name: str, library_dir: Path) -> LibraryEntry:
+    """The checkpoint of this name; CheckpointError where there is none, or a damaged one."""
     directory = library_dir / name
-    if not _is_inside(directory, library_dir):
-        raise UsageError(f"{name} is not a name in the library.")
-    if not _is_native(directory):
-        raise CheckpointError(
-            f"{name} is not a native checkpoint in the library; nothing was removed."
-        )
+    if not _is_inside(directory, library_dir) or not _is_native(directory):
+        raise CheckpointError(f"{name} is not a name in the library.")
     entry = _read_entry(directory, library_dir)
-    if any(child.is_dir() for child in directory.iterdir()):
-        raise UsageError(
-            f"{name} holds folders that are not part of a checkpoint; nothing was removed."
-        )
-    _delete(directory)
+    if isinstance(entry, DamagedEntry):
+        raise CheckpointError(f"{name} is damaged: {entry.problem}")
     return entry
 
 
-def _delete(directory: Path) -> None:
-    # Renamed first, so that a deletion that is cut short leaves no half checkpoint in the list.
-    doomed = directory.with_name(f".removed-{directory.name}-{os.getpid()}")
-    directory.rename(doomed)
-    shutil.rmtree(doomed)
-
-
-def _iter_entries(library_dir: Path) -> Iterator[LibraryEntry]:
-    for directory, subfolders, files in os.walk(library_dir):
-        subfolders[:] = [name for name in subfolders if not _UNFINISHED.fullmatch(name)]
-        if MANIFEST_NAME in files:
-            try:
-                yield _read_entry(Path(directory), library_dir)
-            except CheckpointError as error:
-                _log.warning("%s is left out of the library: %s", directory, error.message)
-
-
-def _read_entry(directory: Path, library_dir: Path) -> LibraryEntry:
-    manifest = Manifest.read(directory)
+def _read_entry(directory: Path, library_dir: Path) -> LibraryEntry | DamagedEntry:
+    name = directory.relative_to(library_dir).as_posix()
+    try:
+        manifest = Manifest.read(directory)
+        is_sound = is_verified(directory, manifest.files)
+        if not is_sound:
+            _check_sizes(directory, manifest)
+    except CheckpointError as error:
+        return DamagedEntry(name, directory, error.message)
     return LibraryEntry(
-        name=directory.relative_to(library_dir).as_posix(),
+        name=name,
         path=directory,
         architecture=manifest.architecture,
         source_format=manifest.source.format,
@@ -113,7 +118,20 @@ def _read_entry(directory: Path, library_dir: Path) -> LibraryEntry:
         source_bytes=manifest.source.num_bytes,
         total_bytes=sum(record.num_bytes for record in manifest.files.values()),
         is_lossless=manifest.is_lossless,
+        grid=bits_label(manifest),
+        is_verified=is_sound,
     )
+
+
+def _check_sizes(directory: Path, manifest: Manifest) -> None:
+    """Raises CheckpointError for a file that is missing or of another size; reads none."""
+    for name, record in manifest.files.items():
+        try:
+            num_bytes = (directory / name).stat().st_size
+        except OSError as error:
+            raise CheckpointError(f"{name} cannot be read ({error.strerror}).") from error
+        if num_bytes != record.num_bytes:
+            raise CheckpointError(f"{name} has {num_bytes:,} bytes, not {record.num_bytes:,}.")
 
 
 def _is_native(directory: Path) -> bool:

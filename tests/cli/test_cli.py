@@ -229,9 +229,9 @@ def test_list_and_rm(
     assert entries[0]["lossless"] is True
     assert main(["list"]) == 0
     assert "starter-model" in capsys.readouterr().out
-    assert main(["rm", "starter-model"]) == 0
+    assert main(["rm", "starter-model", "--permanently"]) == 0
     assert run_json("list")[1] == []
-    assert main(["rm", "starter-model"]) == 1
+    assert main(["rm", "starter-model", "--permanently"]) == 1
 
 
 def test_eval_measures_perplexity_and_distance(
