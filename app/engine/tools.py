@@ -20,5 +20,4 @@ def tool_name(tool: Mapping[str, Any]) -> str:
 def tool_parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     """The JSON Schema of a tool's arguments; of any object where it has none."""
     parameters = tool_function(tool).get("parameters")
-    found = parameters if isinstance(parameters, Mapping) else {}
-    return {"type": "object"} | found
+    return {"type": "object", **(parameters if isinstance(parameters, Mapping) else {})}
