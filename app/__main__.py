@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cli import COMMANDS
+from app.core.frozen import give_streams, run_requested_module
 from app.core.probe import has_display
 
 _NO_DISPLAY = "deepinfer: there is no display for a window; see `deepinfer --help` for commands.\n"
@@ -15,8 +16,13 @@ _NO_DISPLAY = "deepinfer: there is no display for a window; see `deepinfer --hel
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `deepinfer`; returns the exit code."""
-    multiprocessing.freeze_support()  # first: in a frozen program this call *is* a worker process
     args = list(sys.argv[1:] if arguments is None else arguments)
+    if run_requested_module(args):
+        return 0
+    give_streams()
+    multiprocessing.freeze_support()  # in a frozen program this call *is* a worker process
+    if args[:1] == ["--self-test"]:
+        return _test_itself(args[1:])
     return _open_window(args) if _wants_window(args) else _run_command(args)
 
 
@@ -36,6 +42,12 @@ def _open_window(args: Sequence[str]) -> int:
     from app.gui import main as open_window
 
     return open_window(Path(args[0]).absolute() if args else None)
+
+
+def _test_itself(args: Sequence[str]) -> int:
+    from app.self_test import main as test_itself
+
+    return test_itself(Path(args[0]).absolute() if args else None)
 
 
 def _run_command(args: Sequence[str]) -> int:

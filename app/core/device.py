@@ -16,6 +16,7 @@ from app.core.errors import (
     UnsupportedError,
     UsageError,
 )
+from app.core.frozen import missing_extra
 
 DEVICES = ("auto", "cuda", "cpu", "reference")
 # What the cpu executor multiplies quantized weights with: int8 with a step per 32 columns, about
@@ -107,7 +108,7 @@ def find_usable_card() -> Card:
         )
     if find_spec("cupy") is None:
         raise MissingExtraError(
-            f"To use the {card.name} install CuPy: `python3 dev.py install cuda` does it."
+            f"The {card.name} is used through CuPy: {missing_extra('cuda', 'CuPy')}."
         )
     return card
 

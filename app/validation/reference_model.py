@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.core.frozen import missing_extra
 from app.core.jobs import CancelToken
 from app.spec.rope import RopeType
 from app.validation.check import NotRunError
 
-_INSTALL = "`python3 dev.py install reference` installs torch and transformers"
+_PACKAGES = "torch and transformers"
 # Keys that transformers' own class of the same network calls otherwise.
 _RENAMED_KEYS = {"internlm3": {"qkv_bias": "attention_bias", "bias": "mlp_bias"}}
 _NEVER_REFERENCE = ("quantization_config", "compression_config", "quantization", "auto_map")
@@ -92,7 +93,8 @@ def _import_version(cancel: CancelToken) -> str:
                 module.logging.disable_progress_bar()
                 version = str(module.__version__)
     except ModuleNotFoundError as error:
-        raise NotRunError(f"{error.name} is not installed; {_INSTALL}") from error
+        how = missing_extra("reference", _PACKAGES)
+        raise NotRunError(f"{error.name} is not installed; {how}") from error
     return version
 
 

@@ -61,7 +61,7 @@ def test_a_card_that_can_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
             ResourceError,
             "The driver of the RTX 3050 Laptop GPU is too old: it runs CUDA 11.8",
         ),
-        (CARD, False, MissingExtraError, "install CuPy: `python3 dev.py install cuda` does it"),
+        (CARD, False, MissingExtraError, "CuPy: `python3 dev.py install cuda` installs CuPy"),
     ],
     ids=["old card", "old driver", "no CuPy"],
 )

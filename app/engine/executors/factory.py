@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from app.checkpoint.reader import Checkpoint
 from app.core.device import choose_device
 from app.core.errors import MissingExtraError
+from app.core.frozen import missing_extra
 from app.engine.executors.base import Executor
 from app.spec.model_spec import ModelSpec
 
@@ -70,6 +71,6 @@ def _reference_class() -> type[Executor]:
             raise
         raise MissingExtraError(
             "The reference executor needs torch, which is not installed: "
-            "`python3 dev.py install reference` installs it."
+            f"{missing_extra('reference', 'torch')}."
         ) from error
     return ReferenceExecutor
