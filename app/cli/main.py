@@ -10,7 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app import __version__
-from app.cli import bench, chat, convert, evaluate, export, inspect, library, pull, search, validate
+from app.cli import (
+    bench,
+    chat,
+    convert,
+    evaluate,
+    export,
+    inspect,
+    library,
+    pull,
+    search,
+    serve,
+    validate,
+)
 from app.cli.output import print_note, use_utf8
 from app.core.errors import AppError, JobCancelledError, UsageError
 from app.core.log import configure_logging
@@ -19,7 +31,10 @@ from app.core.paths import log_path
 _logger = logging.getLogger(__name__)
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
-_COMMANDS = (inspect, search, pull, validate, convert, chat, evaluate, bench, library, export)
+_COMMANDS = (
+    *(inspect, search, pull, validate, convert),
+    *(chat, serve, evaluate, bench, library, export),
+)
 
 
 def create_parser() -> argparse.ArgumentParser:

@@ -1,0 +1,36 @@
+"""GET /health and GET /metrics, for monitors."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from app.core.events import EngineState
+from app.server.json_bytes import to_json_bytes
+from app.server.metrics import CONTENT_TYPE, render_metrics
+from app.server.reply_schema import Health
+from app.server.service import Service
+
+
+def create_router(service: Service) -> APIRouter:
+    """Both routes."""
+    router = APIRouter()
+
+    @router.get("/health", response_model=Health, responses={503: {"model": Health}})
+    async def get_health() -> Response:
+        """200 when a model is loaded, else 503; needs no key."""
+        state, model = service.host.state, service.host.model
+        is_ready = state is EngineState.READY and model is not None
+        status = "ready" if is_ready else state.value
+        body = {"status": status, "model": model.name if model else None}
+        return Response(
+            to_json_bytes(body), 200 if is_ready else 503, media_type="application/json"
+        )
+
+    @router.get("/metrics", responses={200: {"content": {"text/plain": {}}}})
+    async def get_metrics() -> Response:
+        """Prometheus' text format."""
+        text = render_metrics(service.register, service.host.metrics())
+        return Response(text, headers={"content-type": CONTENT_TYPE})
+
+    return router
