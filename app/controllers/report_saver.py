@@ -5,71 +5,26 @@ thread.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
-
-from app.controllers.threads import FunctionThread
+from app.controllers.file_saver import FileSaver
 from app.core.errors import ResourceError
-from app.core.events import ErrorInfo
 
 # As the worker writes them into the checkpoint; the second only where grids were evaluated.
 _CONVERSION, _EVALUATION = "conversion_report", "evaluation"
 
 
-class ReportSaver(QObject):
-    """One save at a time.
-
-    Signals (on the GUI thread):
-        saved(Path): the Markdown file; the JSON stands beside it.
-        failed(ErrorInfo)
-    """
-
-    saved = Signal(object)
-    failed = Signal(object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._thread: FunctionThread | None = None
+class ReportSaver(FileSaver):
+    """Signals: of `FileSaver`; `saved` tells the Markdown file, the JSON stands beside it."""
 
     def save(self, checkpoint: Path, target: Path) -> None:
         """The quality report of a checkpoint as `target`; no effect while another save runs."""
-        self._start(partial(save_report, checkpoint, target))
+        self.write(partial(save_report, checkpoint, target))
 
     def save_texts(self, markdown: str, document: str, target: Path) -> None:
         """A report that is at hand; `document` is JSON. No effect while another save runs."""
-        self._start(partial(save_texts, markdown, document, target))
-
-    def _start(self, save: Callable[[], Path]) -> None:
-        if self._thread is None:
-            self._thread = FunctionThread(save, self)
-            self._thread.returned.connect(self._on_thread_returned)
-            self._thread.errored.connect(self._on_thread_errored)
-            self._thread.start()
-
-    def shutdown(self) -> None:
-        """Waits for what runs."""
-        if self._thread is not None:
-            self._thread.join()
-
-    @Slot(object)
-    def _on_thread_returned(self, path: Path) -> None:
-        self._drop_thread()
-        self.saved.emit(path)
-
-    @Slot(object)
-    def _on_thread_errored(self, error: ErrorInfo) -> None:
-        self._drop_thread()
-        self.failed.emit(error)
-
-    def _drop_thread(self) -> None:
-        """It has told its result and is at its end; whoever hears of that may save again."""
-        if self._thread is not None:
-            self._thread.join()
-            self._thread.deleteLater()
-            self._thread = None
+        self.write(partial(save_texts, markdown, document, target))
 
 
 def save_report(checkpoint: Path, target: Path) -> Path:

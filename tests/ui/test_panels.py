@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QListView, QPushButton
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QImage, QMouseEvent
+from PySide6.QtWidgets import QLabel, QListView, QPushButton, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.chat.transcript import ConversationSummary
 from app.core.cards import CardSample
-from app.core.events import MemorySampled
+from app.core.events import MemorySampled, PrefillProgressed
 from app.core.sampling_settings import SamplingSettings
+from app.ui.live_history import WINDOW_S, LiveHistory
 from app.ui.widgets.conversation_panel import ConversationPanel
 from app.ui.widgets.live_panel import LivePanel
 from app.ui.widgets.sampling_panel import SamplingPanel
 from app.ui.widgets.slider_field import SliderField
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-ROWS = [ConversationSummary(name, f"Title {name}", NOW, 2) for name in ("a", "b", "c")]
+ROWS = [ConversationSummary(name, f"Title {name}", NOW) for name in ("a", "b", "c")]
 MIB = 1024**2
 
 CHANGED = SamplingSettings(
@@ -191,7 +195,96 @@ def test_ceiling_is_in_view_when_it_matters(live: LivePanel) -> None:
     live.add_memory(sample(300, 1000))
     assert live.memory_plot.viewRange()[1][1] >= 1000
     live.add_memory(sample(300, 64_000))
+    live.draw()
     assert live.memory_plot.viewRange()[1][1] < 500
+
+
+def test_samples_before_the_plots_are_there_are_drawn_then(qtbot: QtBot) -> None:
+    panel = LivePanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.add_memory(sample(300, 1000))
+    panel.start()
+    qtbot.waitUntil(lambda: panel.memory_plot is not None, timeout=60_000)
+    assert panel.memory_plot.top_values[-1] == 300.0
+    panel.shutdown()
+
+
+def test_several_samples_at_once_are_drawn_once_and_none_is_left_out(
+    qtbot: QtBot, live: LivePanel
+) -> None:
+    for number in (300, 310, 320):
+        live.add_memory(sample(number, 1000))
+    assert live.memory_plot.top_values[-1] == 300.0
+    qtbot.waitUntil(lambda: live.memory_plot.top_values[-1] == 320.0, timeout=30_000)
+
+
+def test_plots_that_are_held_still_catch_up(live: LivePanel) -> None:
+    live.add_memory(sample(300, 1000))
+    live.pause_button.click()
+    live.add_memory(sample(400, 1000))
+    live.draw()
+    assert live.memory_plot.top_values[-1] == 300.0
+    live.pause_button.click()
+    assert live.memory_plot.top_values[-1] == 400.0
+
+
+@pytest.mark.qt_log_ignore("does not support raise")  # offscreen, of tool tips
+def test_pointing_at_a_moment_tells_its_values(qtbot: QtBot, live: LivePanel) -> None:
+    live.add_memory(sample(300, 1000))
+    live.add_rate(41.26)
+    live.draw()
+    for plot, expected in ((live.memory_plot, "KV cache 20.0 MiB"), (live.rate_plot, "41.3 tok/s")):
+        right = QPointF(plot.width() - 8, 40)
+        where = QPointF(plot.mapToGlobal(right.toPoint()))
+        none = Qt.MouseButton.NoButton
+        event = QMouseEvent(
+            QEvent.Type.MouseMove, right, where, none, none, Qt.KeyboardModifier.NoModifier
+        )
+        plot.mouseMoveEvent(event)
+        assert expected in QToolTip.text()
+
+
+def test_reading_a_prompt_is_counted_where_the_speed_stands(live: LivePanel) -> None:
+    live.show_prefill(PrefillProgressed("r", 512, 2048, 0))
+    texts = [label.text() for label in live.findChildren(QLabel)]
+    assert "prompt: 512 of 2,048 tokens" in texts
+
+
+def test_numbers_and_picture_are_saved(qtbot: QtBot, live: LivePanel, tmp_path: Path) -> None:
+    live.add_memory(sample(300, 1000))
+    live.add_rate(41.26)
+    for save, name in (
+        (live.export.save_table, "数 table.csv"),
+        (live.export.save_picture, "picture.png"),
+    ):
+        with qtbot.waitSignal(live.export.saver.saved, timeout=60_000):
+            save(tmp_path / name)
+        assert name in live.saved.text()
+    rows = list(
+        csv.DictReader((tmp_path / "数 table.csv").read_text(encoding="utf-8").splitlines())
+    )
+    assert [row["kv_bytes"] for row in rows] == [str(20 * MIB), ""]
+    assert [row["tokens_per_second"] for row in rows] == ["", "41.26"]
+    moments = [datetime.fromisoformat(row["time"]) for row in rows]
+    assert abs(datetime.now().astimezone() - moments[0]) < timedelta(hours=1)
+    assert QImage(str(tmp_path / "picture.png")).width() == live.width()
+
+
+def test_a_picture_that_cannot_be_saved_says_so(
+    qtbot: QtBot, live: LivePanel, tmp_path: Path
+) -> None:
+    for save in (live.export.save_picture, live.export.save_table):
+        with qtbot.waitSignal(live.export.saver.failed, timeout=60_000):
+            save(tmp_path / "no folder" / "x.png")
+        assert live.saved.text()
+
+
+def test_ten_minutes_are_kept() -> None:
+    history = LiveHistory()
+    for second in range(1000):
+        history.add_rate(float(second), float(second))
+    assert (history.rates[0].time_s, len(history.rates)) == (999 - WINDOW_S, WINDOW_S + 1)
 
 
 def test_rate_is_shown_and_plotted(live: LivePanel) -> None:

@@ -191,6 +191,7 @@ class ChatPage(QWidget):
             self._update_empty()
 
     def _on_prefill_progressed(self, progress: PrefillProgressed) -> None:
+        self.panel.live.show_prefill(progress)
         if self._controller.replying_conversation_id == self._open_id:
             self.transcript.show_prefill(progress)
 

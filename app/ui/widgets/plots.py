@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
-from typing import Any
+import bisect
+from collections.abc import Sequence
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.core.events import MemorySampled
+from app.core.units import format_bytes
+from app.ui.formats import format_duration
+from app.ui.live_history import WINDOW_S, LiveHistory, MemoryPoint, RatePoint
 from app.ui.theme import Tokens, current_tokens, ui_font
 
-WINDOW_S = 120.0
-MIN_WINDOW_S = 20.0
-# A drawing costs about 7 ms: at 4 samples a second 3 % of a core, at this interval half of it.
-_MIN_REDRAW_S = 0.4
+_MIN_WINDOW_S = 60.0
 _MIB = 1024.0**2
 # From this part of the machine on the ceiling is in view; below, it would flatten the curves.
 _CEILING_FRACTION = 1 / 6
 
 
 class _TimePlot(pg.PlotWidget):
-    """The last two minutes; nothing to click or drag."""
+    """The last minutes; nothing to click or drag, but pointing at a moment tells its values."""
 
     def __init__(self, accessible_name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent, background=None)
@@ -34,27 +33,60 @@ class _TimePlot(pg.PlotWidget):
         self.hideButtons()
         self.setMenuEnabled(False)
         self.setFixedHeight(100)
-        self._started = time.monotonic()
+        self.viewport().setAutoFillBackground(False)  # it would stay in the theme it was made in
         self.setYRange(0, 1, padding=0)
+        self._times: list[float] = []
         axis = self.getAxis("bottom")
         axis.setStyle(showValues=False, tickLength=0)
         axis.setHeight(7)  # half of the lowest label of the other axis
         self.getAxis("left").setWidth(44)
         self.getAxis("left").setStyle(showValues=False)  # nothing to read before the first sample
         self.getAxis("left").setStyle(tickFont=ui_font(0.8), tickLength=-3, maxTickLevel=0)
+        self._pointer = pg.InfiniteLine(angle=90)
+        self._pointer.hide()
+        self.addItem(self._pointer, ignoreBounds=True)
 
-    def show_time(self, now: float, samples: deque[Any]) -> None:
-        """The last two minutes, or since the start; older samples (time, ...) are forgotten."""
+    def show_times(
+        self, points: Sequence[MemoryPoint] | Sequence[RatePoint], now_s: float
+    ) -> list[float]:
+        """Seconds before now, at most 0; shows as much of the past as there is, up to ten
+        minutes."""
+        self._times = [point.time_s - now_s for point in points]
         self.getAxis("left").setStyle(showValues=True)
-        while samples[0][0] < now - WINDOW_S:
-            samples.popleft()
-        self.setXRange(-min(WINDOW_S, max(MIN_WINDOW_S, now - self._started)), 0, padding=0)
+        self.setXRange(min(-_MIN_WINDOW_S, max(-WINDOW_S, self._times[0])), 0, padding=0)
+        return self._times
+
+    def describe(self, index: int) -> str:
+        """The values of a point, for the tool tip."""
+        raise NotImplementedError
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        if (index := self._nearest(event.position())) is None:
+            return
+        self._pointer.setValue(self._times[index])
+        self._pointer.show()
+        ago = self.tr("{time} ago").format(time=format_duration(-self._times[index]))
+        QToolTip.showText(event.globalPosition().toPoint(), f"{ago}\n{self.describe(index)}", self)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._pointer.hide()
 
     def apply_axis_colours(self, tokens: Tokens) -> None:
         """The theme's colours on axes and grid."""
         for name in ("left", "bottom"):
             self.getAxis(name).setPen(pg.mkPen(tokens.border))
             self.getAxis(name).setTextPen(pg.mkPen(tokens.muted))
+        self._pointer.setPen(pg.mkPen(tokens.muted))
+
+    def _nearest(self, position: QPointF) -> int | None:
+        if not self._times:
+            return None
+        wanted = self.plotItem.vb.mapSceneToView(position).x()
+        index = bisect.bisect_left(self._times, wanted)
+        near = [i for i in (index - 1, index) if 0 <= i < len(self._times)]
+        return min(near, key=lambda i: abs(self._times[i] - wanted))
 
 
 class MemoryPlot(_TimePlot):
@@ -62,7 +94,7 @@ class MemoryPlot(_TimePlot):
 
     def __init__(self, accessible_name: str, parent: QWidget | None = None) -> None:
         super().__init__(accessible_name, parent)
-        self._samples: deque[tuple[float, tuple[float, ...]]] = deque()
+        self._points: list[MemoryPoint] = []
         self._curves = [self.plot() for _ in range(5)]
         self._bands = [pg.FillBetweenItem(self._curves[i + 1], self._curves[i]) for i in range(4)]
         for band in self._bands:
@@ -72,18 +104,27 @@ class MemoryPlot(_TimePlot):
         self.addItem(self._ceiling)
         self.apply_theme()
 
-    def add(self, sample: MemorySampled) -> None:
-        """One more sample."""
-        self._samples.append((time.monotonic(), _stack(sample)))
-        ceiling = sample.ceiling_bytes / _MIB
-        self._ceiling.setValue(ceiling)
-        self._ceiling.show()
-        self._draw(ceiling)
-
     @property
     def top_values(self) -> list[float]:
         """The newest sample as drawn: the edges of the bands, in MiB, from the ground up."""
         return [float(curve.yData[-1]) for curve in self._curves]
+
+    def draw(self, history: LiveHistory, now_s: float) -> None:
+        """Shows what is known at `now_s`."""
+        self._points = list(history.memory)
+        if not self._points:
+            return
+        times = self.show_times(self._points, now_s)
+        stacks = [_stack(point) for point in self._points]
+        for level, curve in enumerate(self._curves):
+            curve.setData(times, [stack[level] for stack in stacks])
+        self._show_ceiling(max(stack[-1] for stack in stacks))
+
+    def describe(self, index: int) -> str:
+        """Each cause in a line."""
+        names = self.tr("Weights"), self.tr("KV cache"), self.tr("Workspace"), self.tr("Rest")
+        pairs = zip(names, self._points[index].parts, strict=True)
+        return "\n".join(f"{name} {format_bytes(size)}" for name, size in pairs)
 
     def apply_theme(self) -> None:
         """Takes the current theme's colours."""
@@ -96,14 +137,11 @@ class MemoryPlot(_TimePlot):
             curve.setPen(None)
         self._ceiling.setPen(pg.mkPen(tokens.danger, width=1.5, style=Qt.PenStyle.DashLine))
 
-    def _draw(self, total_mib: float) -> None:
-        now = time.monotonic()
-        self.show_time(now, self._samples)
-        times = [moment - now for moment, _ in self._samples]
-        for level, curve in enumerate(self._curves):
-            curve.setData(times, [stack[level] for _, stack in self._samples])
-        peak = max(stack[-1] for _, stack in self._samples)
-        top = total_mib * 1.05 if peak > total_mib * _CEILING_FRACTION else peak * 1.25
+    def _show_ceiling(self, peak_mib: float) -> None:
+        ceiling = self._points[-1].ceiling_bytes / _MIB
+        self._ceiling.setValue(ceiling)
+        self._ceiling.show()
+        top = ceiling * 1.05 if peak_mib > ceiling * _CEILING_FRACTION else peak_mib * 1.25
         self.setYRange(0, max(top, 1.0), padding=0)
 
 
@@ -112,24 +150,21 @@ class RatePlot(_TimePlot):
 
     def __init__(self, accessible_name: str, parent: QWidget | None = None) -> None:
         super().__init__(accessible_name, parent)
-        self._samples: deque[tuple[float, float]] = deque()
-        self._drawn_at = 0.0
+        self._rates: list[float] = []
         self._curve = self.plot()
         self.apply_theme()
 
-    def add(self, tok_s: float) -> None:
-        """One more sample."""
-        now = time.monotonic()
-        self._samples.append((now, tok_s))
-        if now - self._drawn_at >= _MIN_REDRAW_S:
-            self._drawn_at = now
-            self._draw(now)
+    def draw(self, history: LiveHistory, now_s: float) -> None:
+        """Shows what is known at `now_s`."""
+        if not history.rates:
+            return
+        self._rates = [point.tok_s for point in history.rates]
+        self._curve.setData(self.show_times(list(history.rates), now_s), self._rates)
+        self.setYRange(0, max(1.0, max(self._rates) * 1.2), padding=0)
 
-    def _draw(self, now: float) -> None:
-        self.show_time(now, self._samples)
-        rates = [rate for _, rate in self._samples]
-        self._curve.setData([moment - now for moment, _ in self._samples], rates)
-        self.setYRange(0, max(1.0, max(rates) * 1.2), padding=0)
+    def describe(self, index: int) -> str:
+        """The speed then."""
+        return self.tr("{rate} tok/s").format(rate=f"{self._rates[index]:.1f}")
 
     def apply_theme(self) -> None:
         """Takes the current theme's colours."""
@@ -142,8 +177,8 @@ class RatePlot(_TimePlot):
         self._curve.setBrush(fill)
 
 
-def _stack(sample: MemorySampled) -> tuple[float, ...]:
+def _stack(point: MemoryPoint) -> tuple[float, ...]:
     levels = [0.0]
-    for part in sample.parts:
+    for part in point.parts:
         levels.append(levels[-1] + part / _MIB)
     return tuple(levels)

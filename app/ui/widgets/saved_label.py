@@ -1,4 +1,4 @@
-"""What became of a report that was saved."""
+"""What became of something that was saved."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ class SavedLabel(QLabel):
         text = self.tr("The report was saved as {markdown} and {json}.")
         names = {"markdown": str(path), "json": path.with_suffix(".json").name}
         self._show(text.format(**names), "success")
+
+    def show_file(self, path: Path) -> None:
+        """Something was saved as this file."""
+        self._show(self.tr("Saved as {path}.").format(path=path), "success")
 
     def show_error(self, error: ErrorInfo) -> None:
         """The report could not be saved."""
