@@ -21,9 +21,13 @@ class JsonSchema:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Text of a context-free grammar in llguidance's Lark dialect, whose first rule is `start`."""
+    """Text of a context-free grammar in llguidance's Lark dialect, whose first rule is `start`.
+
+    `parts` are further grammars, by the names under which `@name` means them.
+    """
 
     lark: str
+    parts: tuple[tuple[str, str], ...] = ()
 
 
 Constraint = JsonObject | JsonSchema | Grammar

@@ -22,6 +22,8 @@ from app.engine.kv_archive import KVArchive
 from app.engine.kv_cache import KVCache
 from app.engine.kv_store import KVStore
 from app.engine.metrics import EngineMetrics
+from app.engine.output_parser.reply_format import shown_special_ids
+from app.engine.output_parser.reply_grammar import reply_constraint
 from app.engine.prefill_pacer import PrefillPacer
 from app.engine.prompt import Prompt, PromptEncoder
 from app.engine.request import Request
@@ -163,7 +165,11 @@ class Engine:
                 num_logprobs=request.num_logprobs,
                 stop_ids=stop_ids,
             ),
-            detokenizer=Detokenizer(self._tokenizer, continues_text=request.prompt is not None),
+            detokenizer=Detokenizer(
+                self._tokenizer,
+                continues_text=request.prompt is not None,
+                shown_ids=shown_special_ids(self._tokenizer, request),
+            ),
             stop_strings=StopStringMatcher(sampling.stop),
             priority=request.priority,
             cache_key=request.cache_key,
@@ -174,13 +180,14 @@ class Engine:
         return own | set(request.sampling.stop_token_ids)
 
     def _create_matcher(self, request: Request) -> TokenMatcher | None:
-        if request.constraint is None:
+        constraint = reply_constraint(self._tokenizer, request)
+        if constraint is None:
             return None
         if request.sampling.ignore_eos:
             raise UsageError(
                 "A reply that is held to a grammar ends with it; ignore_eos cannot be."
             )
-        return self._grammars.compile(request.constraint)
+        return self._grammars.compile(constraint)
 
     def _record(self, batch: list[ScheduledChunk], step_s: float) -> None:
         """What a step has done, before it is committed."""

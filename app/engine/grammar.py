@@ -154,7 +154,8 @@ def _to_grammar(constraint: Constraint) -> str:
     from llguidance import LLMatcher
 
     if isinstance(constraint, Grammar):
-        return LLMatcher.grammar_from_lark(constraint.lark)
+        named = [{"name": name, "lark_grammar": lark} for name, lark in constraint.parts]
+        return json.dumps({"grammars": [{"lark_grammar": constraint.lark}, *named]})
     schema = json.dumps(json_schema_of(constraint))
     return LLMatcher.grammar_from_json_schema(schema, defaults=JSON_OPTIONS)  # type: ignore[arg-type]
 

@@ -31,6 +31,7 @@ from app.engine.memory import return_freed_memory, sample_memory
 from app.engine.metrics import EngineMetrics
 from app.engine.request import Request
 from app.engine.request_handle import RequestHandle
+from app.engine.tokenizer import Tokenizer
 
 _logger = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ class EngineHost:
         self._options = options or HostOptions()
         self._state = EngineState.UNLOADED
         self._model: LoadedModel | None = None
+        self._tokenizer: Tokenizer | None = None
         self._metrics = EngineMetrics()
         self._announced: tuple[EngineState, LoadedModel | None] = (EngineState.UNLOADED, None)
         self._failure: ErrorInfo | None = None
@@ -84,6 +86,11 @@ class EngineHost:
     def model(self) -> LoadedModel | None:
         """The model that is loaded now, or that the next request loads again."""
         return self._model
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """That of `model`, for other threads too: replies are taken apart with it."""
+        return None if self._model is None else self._tokenizer
 
     def metrics(self) -> EngineMetrics:
         """Counts as of the last step; all 0 without a model."""
@@ -253,6 +260,7 @@ class EngineHost:
         self._loaded = loaded = load()
         loaded.engine.use_store(self._options.open_store(loaded))
         self._last_load, self._model = load, loaded.model
+        self._tokenizer = loaded.tokenizer
         self._next_sample_s = self._last_used_s = time.monotonic()
         self._set_state(EngineState.READY, loaded.model)
         return loaded.model
