@@ -26,7 +26,7 @@ from app.core.paths import home_dir
 from app.core.units import format_bytes
 from app.hub.library import UNFINISHED, iter_entries
 from app.library.copying import copy_file
-from app.library.own_items import read_conversion
+from app.library.own_items import REMOVED_PREFIX, read_conversion
 from app.library.removal import delete_folder
 from app.library.sizes import count_bytes, folder_files
 
@@ -63,7 +63,7 @@ def move_library(source: Path, target: Path, on_progress: OnProgress) -> tuple[s
     with held(source, "being moved"), held(target, "being moved"):
         try:
             _move_all(units, on_progress)
-            _drop_empty_folders(source)
+            _clean(source)
         except OSError as error:
             name = Path(error.filename).name if error.filename else target.name
             raise ResourceError(
@@ -193,7 +193,7 @@ def _is_same(unit: _Unit) -> bool:
 
 def _check_room(source: Path, target: Path, units: list[_Unit]) -> None:
     volume = next(p for p in (target, *target.parents) if p.exists())
-    if not units or volume.stat().st_dev == source.stat().st_dev:
+    if not units or _is_same_volume(volume, source):
         return
     there = count_bytes(f for f in folder_files(target) if _ON_THE_WAY in str(f))
     needed = sum(unit.num_bytes for unit in units if not unit.target.exists()) - there
@@ -205,7 +205,16 @@ def _check_room(source: Path, target: Path, units: list[_Unit]) -> None:
         )
 
 
-def _drop_empty_folders(folder: Path) -> None:
+def _is_same_volume(first: Path, second: Path) -> bool:
+    return first.stat().st_dev == second.stat().st_dev
+
+
+def _clean(folder: Path) -> None:
+    """Takes away what a killed move had begun to remove, and folders that are empty now."""
+    for directory, subfolders, _ in os.walk(folder):
+        for name in [name for name in subfolders if name.startswith(REMOVED_PREFIX)]:
+            subfolders.remove(name)
+            delete_folder(Path(directory) / name)
     for directory, _, _ in os.walk(folder, topdown=False):
         with contextlib.suppress(OSError):
             Path(directory).rmdir()
