@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from app.chat.transcript import Conversation, TurnStats
+from app.chat.thoughts import split_thoughts
+from app.chat.transcript import Conversation, Turn, TurnStats
 from app.core.events import RequestFinished
 from app.core.sampling_settings import SamplingSettings
 from app.engine.request import Message, Request, SamplingParams
@@ -12,17 +13,25 @@ from app.engine.request import Message, Request, SamplingParams
 
 def create_request(conversation: Conversation) -> Request:
     """The conversation as the engine wants it: templates expect turns to alternate, so neighbours
-    of one role (a reply in between failed) become one message, and empty turns are left out."""
+    of one role (a reply in between failed) become one message, and empty turns are left out. What
+    was thought before an answer goes beside it; the template decides what the model sees again."""
     messages: list[Message] = []
-    for turn in conversation.turns:
-        if messages and turn.content and messages[-1].role == turn.role:
-            joined = f"{messages.pop().content}\n\n{turn.content}"
-            messages.append(Message(turn.role, joined))
-        elif turn.content:
-            messages.append(Message(turn.role, turn.content))
+    for message in map(_to_message, conversation.turns):
+        if messages and message.content and messages[-1].role == message.role:
+            joined = f"{messages.pop().content}\n\n{message.content}"
+            messages.append(Message(message.role, joined))
+        elif message.content:
+            messages.append(message)
     if conversation.system_prompt:
         messages.insert(0, Message("system", conversation.system_prompt))
     return Request(messages=tuple(messages), sampling=to_sampling_params(conversation.sampling))
+
+
+def _to_message(turn: Turn) -> Message:
+    if turn.role == "user":
+        return Message("user", turn.content)
+    parts = split_thoughts(turn.content)
+    return Message("assistant", parts.answer, reasoning_content=parts.thought or None)
 
 
 def to_sampling_params(settings: SamplingSettings) -> SamplingParams:

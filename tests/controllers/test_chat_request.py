@@ -71,3 +71,20 @@ def test_rate_is_that_of_the_last_second() -> None:
         rate.add(2, 5.0 + number * 0.05)
     assert rate.measure(6.0) == pytest.approx(40.0)
     assert rate.measure(20.0) == 0.0
+
+
+def test_thoughts_go_beside_the_answer_and_never_as_its_text() -> None:
+    turns = [
+        Turn(1, "user", "q", NOW),
+        Turn(2, "assistant", "<think>\nhm\n</think>\n\nanswer", NOW),
+        Turn(3, "user", "r", NOW),
+        Turn(4, "assistant", "<think>\nstopped here", NOW),
+        Turn(5, "user", "s", NOW),
+    ]
+    request = create_request(Conversation("c", "t", NOW, NOW, turns=tuple(turns)))
+    messages = [(m.role, m.content, m.reasoning_content) for m in request.messages]
+    assert messages == [
+        ("user", "q", None),
+        ("assistant", "answer", "hm"),
+        ("user", "r\n\ns", None),
+    ]

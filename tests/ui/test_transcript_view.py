@@ -178,3 +178,37 @@ def test_versions_are_counted_and_can_be_leafed_through(qtbot: QtBot, view: Tran
 def test_a_single_version_has_no_switch(view: TranscriptView) -> None:
     view.show_turns([user(1), reply(2)])
     assert [card.versions.isVisible() for card in view.cards] == [False, False]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_thoughts_are_folded_while_they_stream(view: TranscriptView, size: int) -> None:
+    text = "<think>\nfirst this, then that\n</think>\n\nthe *answer*"
+    view.begin_reply("Tiny")
+    card = view.cards[0]
+    assert isinstance(card, ReplyCard)
+    for start in range(0, len(text), size):
+        view.append_text(text[start : start + size])
+        assert "<" not in card.body.text + card.thoughts.thought
+    assert (card.thoughts.thought, card.body.text) == ("first this, then that", "the *answer*")
+    view.finish_reply(reply(1, text))
+    assert (card.text, card.body.text) == (text, "the *answer*")
+    assert card.thoughts.section.button.text() == "Thoughts, 4 words"
+    assert not card.thoughts.section.content.isVisibleTo(card)
+    card.copy_button.click()
+    assert QApplication.clipboard().text() == "the *answer*"
+
+
+def test_thoughts_whose_opening_the_prompt_had_leave_the_answer(view: TranscriptView) -> None:
+    view.begin_reply("Tiny")
+    card = view.cards[0]
+    assert isinstance(card, ReplyCard)
+    for piece in ("I think", " so.", "</thi", "nk>\n\nYes", "."):
+        view.append_text(piece)
+    assert (card.thoughts.thought, card.body.text) == ("I think so.", "Yes.")
+
+
+def test_a_reply_without_thoughts_has_no_section(view: TranscriptView) -> None:
+    view.show_turns([reply(1, "plain")])
+    card = view.cards[0]
+    assert isinstance(card, ReplyCard)
+    assert not card.thoughts.isVisibleTo(card)

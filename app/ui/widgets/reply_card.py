@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from app.chat.thoughts import CLOSING, ReplyText, split_thoughts
 from app.chat.transcript import Turn, TurnStats
 from app.core.events import FinishReason, PrefillProgressed
 from app.ui.formats import format_count, format_duration
@@ -12,6 +13,7 @@ from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.copy_button import CopyButton
 from app.ui.widgets.markdown_view import MarkdownView
+from app.ui.widgets.thoughts_section import ThoughtsSection
 from app.ui.widgets.version_switch import VersionSwitch
 
 translate = QCoreApplication.translate
@@ -34,9 +36,13 @@ class ReplyCard(QWidget):
         self.setAccessibleName(self.tr("Reply"))
         self._name = QLabel(model_name)
         self._waiting = QLabel(self.tr("Reading the prompt…"))
+        self._text = ""
+        self.thoughts = ThoughtsSection()
         self.body = MarkdownView(self)
         self._stats = QLabel()
-        self.copy_button = CopyButton(lambda: self.body.text, self.tr("Copy reply"), size=16)
+        self.copy_button = CopyButton(
+            lambda: split_thoughts(self._text).answer, self.tr("Copy reply"), size=16
+        )
         self._regenerate = IconButton("regenerate", self.tr("Regenerate (Ctrl+R)"), size=16)
         self._regenerate.clicked.connect(self.regenerate_requested)
         self.versions = VersionSwitch()
@@ -45,8 +51,8 @@ class ReplyCard(QWidget):
 
     @property
     def text(self) -> str:
-        """The reply's Markdown so far."""
-        return self.body.text
+        """The reply's Markdown so far, thoughts and all."""
+        return self._text
 
     @property
     def stats_text(self) -> str:
@@ -65,16 +71,24 @@ class ReplyCard(QWidget):
     def append(self, text: str) -> None:
         """More text."""
         self._waiting.hide()
-        self.body.append(text)
+        is_answering = bool(self.body.text)
+        self._text += text
+        if is_answering and CLOSING not in self._text[-len(text) - len(CLOSING) :]:
+            self.body.append(text)
+        else:
+            self._show_parts(split_thoughts(self._text))
 
     def finish(self, turn: Turn) -> None:
         """The reply as it was saved."""
         self.turn_id = turn.turn_id
         self._waiting.hide()
-        if self.body.text == turn.content:
+        parts = split_thoughts(turn.content)
+        self.thoughts.show_thought(parts.thought, is_thinking=False)
+        self._text = turn.content
+        if self.body.text == parts.answer:
             self.body.finish()
         else:
-            self.body.set_text(turn.content)
+            self.body.set_text(parts.answer)
         self._stats.setText(describe_reply(turn))
         self.versions.show_turn(turn)
         self._show_footer(True)
@@ -87,6 +101,14 @@ class ReplyCard(QWidget):
     def set_can_regenerate(self, can: bool) -> None:
         """Only the last reply can be made again."""
         self._regenerate.setVisible(can)
+
+    def _show_parts(self, parts: ReplyText) -> None:
+        self.thoughts.show_thought(parts.thought, is_thinking=parts.is_thinking)
+        shown = self.body.text
+        if parts.answer.startswith(shown):
+            self.body.append(parts.answer[len(shown) :])
+        else:  # what looked like the answer was a thought
+            self.body.set_text(parts.answer)
 
     def _on_version_requested(self, steps: int) -> None:
         if self.turn_id is not None:
@@ -111,7 +133,7 @@ class ReplyCard(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
-        for widget in (self._name, self._waiting, self.body):
+        for widget in (self._name, self._waiting, self.thoughts, self.body):
             layout.addWidget(widget)
         layout.addLayout(footer)
         self._show_footer(False)
