@@ -1,4 +1,4 @@
-"""The list of native checkpoints on this disk, read and changed off the GUI thread."""
+"""The list of native checkpoints in the library, read off the GUI thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Task = Callable[[], "tuple[LibraryEntry, ...]"]
 
 
 class LibraryController(QObject):
-    """Lists and removes native checkpoints, one task after another.
+    """Lists native checkpoints, one task after another; what becomes of them is `disk`'s.
 
     Signals (all on the GUI thread):
         entries_changed(tuple[LibraryEntry, ...]): the whole list (`app.hub.library`), sorted by
@@ -41,9 +41,10 @@ class LibraryController(QObject):
         """Reads the library again; answered by `entries_changed` or `failed`."""
         self._add(partial(_list, self._library_dir))
 
-    def remove(self, name: str) -> None:
-        """Deletes one checkpoint from the disk; answered by `entries_changed` or `failed`."""
-        self._add(partial(_remove_and_list, name, self._library_dir))
+    def set_library_dir(self, library_dir: Path) -> None:
+        """The library was moved; it is read again."""
+        self._library_dir = library_dir
+        self.refresh()
 
     def shutdown(self) -> None:
         """Waits for what runs; call once before the application quits."""
@@ -89,10 +90,3 @@ def _list(library_dir: Path) -> tuple[LibraryEntry, ...]:
     from app.hub.library import list_entries
 
     return list_entries(library_dir)
-
-
-def _remove_and_list(name: str, library_dir: Path) -> tuple[LibraryEntry, ...]:
-    from app.hub.library import remove
-
-    remove(name, library_dir)
-    return _list(library_dir)

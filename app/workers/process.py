@@ -27,6 +27,8 @@ SERVICES = {
     "engine": "app.workers.engine_worker:create_service",
     "convert": "app.workers.convert_worker:create_service",
     "download": "app.workers.download_worker:create_service",
+    "hub": "app.workers.hub_worker:create_service",
+    "library": "app.workers.library_worker:create_service",
     "validate": "app.workers.validate_worker:create_service",
 }
 
