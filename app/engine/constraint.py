@@ -16,7 +16,7 @@ class JsonObject:
 class JsonSchema:
     """JSON that a JSON Schema allows (OpenAI's `json_schema`)."""
 
-    schema: Mapping[str, Any] | bool
+    schema: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

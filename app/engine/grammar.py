@@ -80,7 +80,7 @@ class GrammarCompiler:
         try:
             grammar = _to_grammar(constraint)
         except (TypeError, ValueError, RecursionError) as error:
-            raise UsageError(f"The {subject} is no JSON: {error}.") from error
+            raise UsageError(f"The {subject} cannot be read: {error}.") from error
         if len(grammar) > MAX_GRAMMAR_CHARS:
             raise UsageError(f"The {subject} is longer than {MAX_GRAMMAR_CHARS} characters.")
         return self._match(grammar, subject)
@@ -139,13 +139,12 @@ def quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def inline_json(schema: Mapping[str, Any] | bool) -> str:
-    """A schema as a part of a rule in llguidance's Lark dialect."""
-    content = {"not": {}} if schema is False else {} if schema is True else dict(schema)
-    return f"%json {json.dumps({'x-guidance': JSON_OPTIONS} | content)}"
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """As llguidance reads it, behind `%json` in Lark too; a client may set the options itself."""
+    return json.dumps({"x-guidance": JSON_OPTIONS, **schema})
 
 
-def json_schema_of(constraint: JsonObject | JsonSchema) -> Mapping[str, Any] | bool:
+def json_schema_of(constraint: JsonObject | JsonSchema) -> Mapping[str, Any]:
     """The schema that the constraint stands for."""
     return constraint.schema if isinstance(constraint, JsonSchema) else _ANY_OBJECT
 
@@ -156,8 +155,7 @@ def _to_grammar(constraint: Constraint) -> str:
     if isinstance(constraint, Grammar):
         named = [{"name": name, "lark_grammar": lark} for name, lark in constraint.parts]
         return json.dumps({"grammars": [{"lark_grammar": constraint.lark}, *named]})
-    schema = json.dumps(json_schema_of(constraint))
-    return LLMatcher.grammar_from_json_schema(schema, defaults=JSON_OPTIONS)  # type: ignore[arg-type]
+    return LLMatcher.grammar_from_json_schema(schema_text(json_schema_of(constraint)))
 
 
 def _one_line(message: str) -> str:

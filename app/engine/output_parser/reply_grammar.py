@@ -8,7 +8,7 @@ from typing import Any
 
 from app.core.errors import UsageError
 from app.engine.constraint import Constraint, Grammar
-from app.engine.grammar import inline_json, json_schema_of, quote
+from app.engine.grammar import json_schema_of, quote, schema_text
 from app.engine.output_parser import harmony, hermes, listed_calls, mistral
 from app.engine.output_parser.reply_format import CallFormat, ReplyFormat, detect_format
 from app.engine.request import Request
@@ -60,7 +60,9 @@ class _GrammarWriter:
         rules = [f"start: {self._thoughts()} {head} answer", *self._thought_rules()]
         if isinstance(constraint, Grammar):
             return Grammar("\n".join([*rules, "answer: @answer"]), (("answer", constraint.lark),))
-        return Grammar("\n".join([*rules, f"answer: {inline_json(json_schema_of(constraint))}"]))
+        return Grammar(
+            "\n".join([*rules, f"answer: %json {schema_text(json_schema_of(constraint))}"])
+        )
 
     def write_calls(self, tools: Sequence[Mapping[str, Any]], may_repeat: bool) -> Grammar:
         """One call of one of `tools`, or several where the format and `may_repeat` allow it."""
@@ -68,7 +70,8 @@ class _GrammarWriter:
         start, between, end, repeats = self._frame()
         rules = [f"call_{i}: {write(tool_name(tool), i)}" for i, tool in enumerate(tools)]
         rules += [
-            f"arguments_{i}: {inline_json(tool_parameters(tool))}" for i, tool in enumerate(tools)
+            f"arguments_{i}: %json {schema_text(tool_parameters(tool))}"
+            for i, tool in enumerate(tools)
         ]
         names = " | ".join(f"call_{i}" for i in range(len(tools)))
         more = f"({between} call){{0,{_MAX_FORCED_CALLS - 1}}}" if may_repeat and repeats else ""
