@@ -31,6 +31,7 @@ from app.controllers.conversion import ConversionController
 from app.controllers.download import DownloadController
 from app.controllers.garbage import GuiGarbageCollector
 from app.controllers.library import LibraryController
+from app.controllers.remote import RemoteController
 from app.controllers.server import ServerController
 from app.controllers.validation import ValidationController
 from app.core.errors import AppError
@@ -103,6 +104,7 @@ class Program:
             validation=ValidationController(),
             download=DownloadController(self.settings),
             server=ServerController(chat.engine, self.settings, Keychain(keys_dir())),
+            remote=RemoteController(self.settings, Keychain()),
         )
         self.window = MainWindow(
             self.controllers, self.settings, self.theme, starter=find_starter()
@@ -115,17 +117,24 @@ class Program:
         self.controllers.download.start()
         self.window.chat_page.start()
         self.controllers.server.prepare()
-        last_model = self.settings.values.last_model
-        if last_model and Path(last_model).is_dir():
-            self.window.load_model(Path(last_model))
+        self.window.configure_engine()
+        self._load_last_model()
         if source is not None:
             self.window.convert([source])
+
+    def _load_last_model(self) -> None:
+        values = self.settings.values
+        if values.uses_remote:
+            self.controllers.remote.reconnect()
+        elif values.last_model and Path(values.last_model).is_dir():
+            self.window.load_model(Path(values.last_model))
 
     def shutdown(self) -> None:
         """The way back; waits for every thread and process."""
         self.controllers.download.shutdown()
         self.controllers.validation.shutdown()
         self.controllers.conversion.shutdown()
+        self.controllers.remote.shutdown()
         self.controllers.server.shutdown()
         self.controllers.chat.shutdown()
         self.controllers.library.shutdown()

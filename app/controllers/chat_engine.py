@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from app.controllers.remote_link import ConnectRemote, RemoteLink
 from app.controllers.worker_link import WorkerLink
 from app.core.events import EngineState, EngineStateChanged, Event, WorkerDied, WorkerStopped
-from app.workers.commands import Command, LoadModel
+from app.workers.commands import Command, ConfigureEngine, ForgetConversation, LoadModel
 from app.workers.process import STOP_TIMEOUT_S
 
 
@@ -27,6 +27,8 @@ class ChatEngine(QObject):
         super().__init__(parent)
         self.local = WorkerLink(service, self)
         self._is_kept = False
+        self._configuration = ConfigureEngine()
+        self._forgotten: list[ForgetConversation] = []
         self._local_state = EngineState.UNLOADED
         self._remote = RemoteLink(self)
         self._active: WorkerLink | RemoteLink = self.local
@@ -49,7 +51,20 @@ class ChatEngine(QObject):
                 self._active = self.local
         if isinstance(command, LoadModel):
             self._local_state = EngineState.LOADING
+            self._prepare_process()
         self._active.send(command)
+
+    def configure(self, command: ConfigureEngine) -> None:
+        """For the process that runs, and each one that loads a model later."""
+        self._configuration = command
+        if self.local.is_running:
+            self.local.send(command)
+
+    def forget(self, conversation_id: str) -> None:
+        """Removes what the process keeps of a conversation, with the next model at the latest."""
+        self._forgotten.append(ForgetConversation(conversation_id))
+        if self.local.is_running:
+            self._prepare_process()
 
     def set_kept(self, is_kept: bool) -> None:
         """Whether the port needs the process; without it, one that nobody uses ends."""
@@ -72,6 +87,11 @@ class ChatEngine(QObject):
         """Ends both and waits."""
         self._remote.shutdown()
         self.local.shutdown()
+
+    def _prepare_process(self) -> None:
+        commands, self._forgotten = self._forgotten, []
+        for command in (self._configuration, *commands):
+            self.local.send(command)
 
     def _on_link_event_received(self, link: QObject, event: Event) -> None:
         if link is self.local:

@@ -24,7 +24,11 @@ def create_request(conversation: Conversation) -> Request:
             messages.append(message)
     if conversation.system_prompt:
         messages.insert(0, Message("system", conversation.system_prompt))
-    return Request(messages=tuple(messages), sampling=to_sampling_params(conversation.sampling))
+    return Request(
+        messages=tuple(messages),
+        sampling=to_sampling_params(conversation.sampling),
+        cache_key=conversation.conversation_id,
+    )
 
 
 def _to_message(turn: Turn) -> Message:

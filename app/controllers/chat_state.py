@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from app.core.events import EngineState, EngineStateChanged
+
 
 class ChatState(StrEnum):
     """Buttons bind to it and hold no flags of their own.
@@ -19,3 +21,14 @@ class ChatState(StrEnum):
     UNLOADING = "unloading"
     FAILED = "failed"
     DOWN = "down"
+
+
+def to_chat_state(event: EngineStateChanged, *, is_replying: bool) -> ChatState:
+    """READY also where the next request loads the model again, as it was unloaded for idleness;
+    GENERATING while a reply waits for that.
+    """
+    if event.state is EngineState.UNLOADED and event.model is not None:
+        return ChatState.READY
+    if is_replying and event.state in (EngineState.LOADING, EngineState.READY):
+        return ChatState.GENERATING
+    return ChatState(event.state.value)

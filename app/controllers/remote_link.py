@@ -15,7 +15,14 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.controllers.bridge import EventBridge
 from app.controllers.remote_question import RemoteQuestion
 from app.controllers.threads import FunctionThread
-from app.core.events import EngineState, EngineStateChanged, ErrorInfo, Event, LoadedModel
+from app.core.events import (
+    REMOTE_DEVICE,
+    EngineState,
+    EngineStateChanged,
+    ErrorInfo,
+    Event,
+    LoadedModel,
+)
 from app.engine.request import Request
 from app.remote.endpoint import RemoteEndpoint, RemoteModel
 from app.workers.commands import CancelRequest, Command, SubmitRequest, UnloadModel
@@ -124,7 +131,7 @@ def _to_loaded_model(endpoint: RemoteEndpoint, model: RemoteModel) -> LoadedMode
         name=model.name,
         model_dir=Path(),
         architecture="",
-        device="remote",
+        device=REMOTE_DEVICE,
         device_note=endpoint.base_url,
         max_model_len=model.max_model_len or 0,
         weights_bytes=0,

@@ -43,6 +43,9 @@ class ErrorInfo:
 # --- the engine ------------------------------------------------------------------------------
 
 
+REMOTE_DEVICE = "remote"
+
+
 class EngineState(StrEnum):
     """The engine's life; owned by `EngineHost`, shown by everyone else."""
 
@@ -76,6 +79,13 @@ class LoadedModel:
     load_s: float
     has_chat_template: bool
     precision: str = ""  # `W4A8`: bits of weights, and of what they are multiplied with
+    num_slots: int = 1  # sequences at once
+    num_pages: int = 0  # that they share: each of 256 positions
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether another server runs it (`app.controllers.remote_link`)."""
+        return self.device == REMOTE_DEVICE
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,11 @@ def chats_path() -> Path:
     return home_dir() / "chats.sqlite3"
 
 
+def kv_dir() -> Path:
+    """The KV caches of conversations: what saves reading them again, and can be made again."""
+    return home_dir() / "kv"
+
+
 def log_path() -> Path:
     """The rotating log."""
     return home_dir() / "logs" / "deepinfer.log"

@@ -124,6 +124,28 @@ class Settings:
             "fp32": QT_TRANSLATE_NOOP("Settings", "32-bit"),
         },
     )
+    idle_unload_min: int = _setting(
+        10,
+        QT_TRANSLATE_NOOP("Settings", "Unload a model that nobody uses"),
+        QT_TRANSLATE_NOOP(
+            "Settings", "Its memory is free then; the next message loads it again by itself."
+        ),
+        Topic.MODELS,
+        least=0,
+        most=10_000,
+        unit=QT_TRANSLATE_NOOP("Settings", "minutes"),
+        zero_means=QT_TRANSLATE_NOOP("Settings", "never"),
+    )
+    keeps_kv: bool = _setting(
+        True,
+        QT_TRANSLATE_NOOP("Settings", "Keep what a model has read"),
+        QT_TRANSLATE_NOOP(
+            "Settings",
+            "KV caches of conversations lie on the disk, at most 2 GiB, so that a long one goes on "
+            "at once after a restart.",
+        ),
+        Topic.MODELS,
+    )
     system_prompt: str = _setting(
         "",
         QT_TRANSLATE_NOOP("Settings", "System prompt"),

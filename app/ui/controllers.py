@@ -8,6 +8,7 @@ from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
 from app.controllers.download import DownloadController
 from app.controllers.library import LibraryController
+from app.controllers.remote import RemoteController
 from app.controllers.server import ServerController
 from app.controllers.validation import ValidationController
 
@@ -22,3 +23,4 @@ class Controllers:
     validation: ValidationController
     download: DownloadController
     server: ServerController
+    remote: RemoteController

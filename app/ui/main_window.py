@@ -10,11 +10,14 @@ from PySide6.QtCore import QByteArray, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from app.controllers.remote_link import ConnectRemote
 from app.core.events import ErrorInfo
 from app.core.settings import SETTING_FIELDS
 from app.core.settings_store import SettingsStore
+from app.remote.endpoint import RemoteEndpoint
 from app.ui.controllers import Controllers
 from app.ui.dialogs.close_dialog import CloseDialog
+from app.ui.dialogs.remote_dialog import RemoteDialog
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
@@ -27,7 +30,7 @@ from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.drop_overlay import DropOverlay
 from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
 from app.ui.widgets.server_toggle import ServerToggle
-from app.workers.commands import LoadModel
+from app.workers.commands import ConfigureEngine, LoadModel
 
 _ZOOM_STEP_PERCENT = 10
 
@@ -105,11 +108,18 @@ class MainWindow(QMainWindow):
 
     def load_model(self, model_dir: Path) -> None:
         """Loads a checkpoint and remembers it for the next start."""
-        values = self._settings.update(last_model=str(model_dir))
+        values = self._settings.update(last_model=str(model_dir), uses_remote=False)
         max_model_len = values.max_model_len or None
         self._controllers.chat.load(
             LoadModel(model_dir, values.device, max_model_len, values.activations, values.kv_dtype)
         )
+
+    def configure_engine(self) -> None:
+        """Tells the engine what the settings say of it."""
+        values = self._settings.values
+        idle_unload_s = values.idle_unload_min * 60.0 or None
+        command = ConfigureEngine(idle_unload_s, keeps_conversations=values.keeps_kv)
+        self._controllers.chat.engine.configure(command)
 
     def show_message(self, key: str, text: str, tone: BannerTone, detail: str = "") -> None:
         """Shows a sentence above every page until it is dismissed."""
@@ -199,6 +209,8 @@ class MainWindow(QMainWindow):
             self.navigation.show_theme(self._theme.mode)
         elif name == "font_percent":
             self._theme.set_font_percent(values.font_percent)
+        elif name in ("idle_unload_min", "keeps_kv"):
+            self.configure_engine()
 
     def _zoom(self, steps: int) -> None:
         """`steps` larger; 0 is back to the usual size."""
@@ -208,6 +220,15 @@ class MainWindow(QMainWindow):
         self._settings.update(font_percent=percent)
         self._theme.set_font_percent(percent)
         self.settings_page.refresh()
+
+    def _on_server_requests_changed(self) -> None:
+        self.chat_page.panel.show_port(len(self._controllers.server.log.running))
+
+    def _ask_for_remote(self) -> None:
+        RemoteDialog(self._controllers.remote, self).open()
+
+    def _on_endpoint_chosen(self, endpoint: RemoteEndpoint) -> None:
+        self._controllers.chat.load(ConnectRemote(endpoint))
 
     def _on_engine_lost(self) -> None:
         """The port is open again; it needs the model back, which nobody may be there to load."""
@@ -272,6 +293,9 @@ class MainWindow(QMainWindow):
         server = self._controllers.server
         server.model_changed.connect(self.server_page.show_model)
         server.engine_lost.connect(self._on_engine_lost)
+        server.requests_changed.connect(self._on_server_requests_changed)
+        self.chat_page.top_bar.picker.remote_requested.connect(self._ask_for_remote)
+        self._controllers.remote.endpoint_chosen.connect(self._on_endpoint_chosen)
         self.download_page.convert_requested.connect(lambda path: self.offer([path]))
         self.chat_page.pick_requested.connect(self.pick_files)
         self.chat_page.starter_requested.connect(self.convert_starter)

@@ -49,6 +49,25 @@ class CancelRequest(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigureEngine(Command):
+    """What the engine does besides answering; not answered.
+
+    A model that nobody has used for `idle_unload_s` gives its memory back until the next request;
+    None: never. The KV caches of conversations (`Request.cache_key`) are kept on disk or not.
+    """
+
+    idle_unload_s: float | None = None
+    keeps_conversations: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetConversation(Command):
+    """Remove what is kept on disk of a conversation's KV cache; not answered."""
+
+    cache_key: str
+
+
+@dataclass(frozen=True, slots=True)
 class StartServer(Command):
     """Open the OpenAI port beside the engine; answered by ServerStarted or ServerFailed, then by
     the other events of `app.core.server_events`.
@@ -155,16 +174,63 @@ class LookUpRepository(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class SearchRepositories(Command):
+    """Look for repositories by words; answered by RepositoriesFound or JobFailed."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeEndpoints(Command):
+    """Read a megabyte of each hub; answered by an EndpointProbed for each."""
+
+    endpoints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskToken(Command):
+    """Where the token of a hub comes from; answered by TokenTold."""
+
+    endpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaveToken(Command):
+    """Keep a token for a hub in the system's keyring; answered by TokenTold."""
+
+    endpoint: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UseToken(Command):
+    """Take a token for a hub while this process lives (there is no keyring); TokenTold answers."""
+
+    endpoint: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetToken(Command):
+    """Remove the token of a hub that was saved; answered by TokenTold."""
+
+    endpoint: str
+
+
+@dataclass(frozen=True, slots=True)
 class DownloadModel(Command):
     """Fetch a model that RepositoryFound offered (its `main`), into the standard cache; answered by
     DownloadProgressed and, at last, DownloadFinished, JobFailed or JobCancelled.
 
-    What has arrived stays, whatever ends it, and the same command goes on from there.
+    What has arrived stays, whatever ends it, and the same command goes on from there. `revision`
+    is the branch that meant `commit`; `converted_bytes` must fit on the library's volume besides.
     """
 
     reference: str
+    revision: str
     commit: str
     main: str
+    converted_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,22 +243,30 @@ class CancelJob(Command):
 
 
 __all__ = [
+    "AskToken",
     "CancelJob",
     "CancelRequest",
     "CancelServerRequest",
     "Command",
+    "ConfigureEngine",
     "ConvertSource",
     "DiscardParts",
     "DownloadModel",
     "EvaluateCheckpoint",
+    "ForgetConversation",
+    "ForgetToken",
     "LoadModel",
     "LookUpRepository",
     "Message",
     "PlanConversion",
+    "ProbeEndpoints",
+    "SaveToken",
+    "SearchRepositories",
     "Shutdown",
     "StartServer",
     "StopServer",
     "SubmitRequest",
     "UnloadModel",
+    "UseToken",
     "ValidateSource",
 ]

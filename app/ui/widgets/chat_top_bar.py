@@ -36,18 +36,21 @@ class ChatTopBar(QFrame):
         self._architecture = create_chip()
         self._device = create_chip()
         self._context = create_chip()
-        self._has_model = False
+        self._has_model = self._has_architecture = self._has_context = False
         self._build()
 
     def set_state(self, state: ChatState, model: LoadedModel | None) -> None:
         """Shows the model in the engine."""
         self.picker.set_state(state, model)
         self._has_model = model is not None
+        self._has_architecture = model is not None and bool(model.architecture)
+        self._has_context = model is not None and model.max_model_len > 0
         self._update_chips()
         if model is None:
             return
         self._architecture.setText(model.architecture)
-        self._device.setText(f"{model.device.upper()} {model.precision}".rstrip())
+        device = self.tr("REMOTE") if model.is_remote else model.device.upper()
+        self._device.setText(f"{device} {model.precision}".rstrip())
         self._device.setToolTip(model.device_note)
         context = self.tr("{n} tokens of context")
         self._context.setText(context.format(n=format_count(model.max_model_len)))
@@ -57,10 +60,12 @@ class ChatTopBar(QFrame):
         self._update_chips()
 
     def _update_chips(self) -> None:
-        """The context is shown always, the rest where there is room."""
-        self._context.setVisible(self._has_model)
+        """The context is shown where it is known, the rest where there is room."""
+        self._context.setVisible(self._has_model and self._has_context)
         self._device.setVisible(self._has_model and self.width() >= _DEVICE_WIDTH)
-        self._architecture.setVisible(self._has_model and self.width() >= _ARCHITECTURE_WIDTH)
+        self._architecture.setVisible(
+            self._has_architecture and self.width() >= _ARCHITECTURE_WIDTH
+        )
 
     def _build(self) -> None:
         for button, toggled in (

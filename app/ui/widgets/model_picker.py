@@ -25,11 +25,13 @@ class ModelPicker(QToolButton):
     model_requested(Path): the folder of a checkpoint.
     unload_requested
     convert_requested: the model is not in the library yet.
+    remote_requested: another server shall answer.
     """
 
     model_requested = Signal(object)
     unload_requested = Signal()
     convert_requested = Signal()
+    remote_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,8 +77,17 @@ class ModelPicker(QToolButton):
         menu.addAction(
             create_icon("convert"), self.tr("Convert another model…"), self.convert_requested.emit
         )
+        self._add_remote(menu)
         if self._model is not None and self._state is ChatState.READY:
-            menu.addAction(self.tr("Unload and free its memory"), self.unload_requested.emit)
+            is_remote = self._model.is_remote
+            text = self.tr("Disconnect") if is_remote else self.tr("Unload and free its memory")
+            menu.addAction(text, self.unload_requested.emit)
+
+    def _add_remote(self, menu: QMenu) -> None:
+        action = menu.addAction(
+            create_icon("remote"), self.tr("Remote server…"), self.remote_requested.emit
+        )
+        action.setEnabled(self._state not in _BUSY)
 
     def _add_entry(self, menu: QMenu, entry: LibraryEntry) -> None:
         is_loaded = self._model is not None and Path(self._model.model_dir) == entry.path
