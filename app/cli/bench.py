@@ -69,6 +69,7 @@ def run(args: argparse.Namespace) -> None:
         num_slots=args.batch,
         activations=args.activations,
         kv_dtype=args.kv_dtype,
+        shares_pages=False,
     )
     with closing(loaded):
         result = _measure(loaded, args)

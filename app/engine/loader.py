@@ -49,6 +49,7 @@ def load_engine(
     num_slots: int = 1,
     activations: str = "int8",
     kv_dtype: str = "fp16",
+    shares_pages: bool = True,
 ) -> LoadedEngine:
     """Opens, plans, loads; the options are those of `LoadOptions`.
 
@@ -66,7 +67,7 @@ def load_engine(
         _check_tensors(checkpoint, spec)
         tokenizer = Tokenizer.from_dir(model_dir)
         has_chat_template = tokenizer.chat_template is not None
-        options = LoadOptions(max_model_len, num_slots, activations, kv_dtype)
+        options = LoadOptions(max_model_len, num_slots, activations, kv_dtype, shares_pages)
         placed = place(checkpoint, spec, choice, options, is_auto=device == "auto")
     except BaseException:
         checkpoint.close()
@@ -84,6 +85,8 @@ def load_engine(
         load_s=time.monotonic() - started_s,
         has_chat_template=has_chat_template,
         precision=precision_label(checkpoint.manifest, executor.activations),
+        num_slots=executor.num_slots,
+        num_pages=executor.num_pages,
     )
     engine = Engine(executor, tokenizer)
     note_use(model_dir)

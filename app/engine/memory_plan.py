@@ -11,9 +11,11 @@ from app.checkpoint.layout import stored_bytes
 from app.checkpoint.schemes import VOCABULARY_BITS, QuantScheme, ScaleDtype, Scheme
 from app.core.errors import ResourceError, UsageError
 from app.engine.executors import cpu_workspace
+from app.engine.executors.block_tables import pages_for
 from app.engine.executors.cpu_workspace import whole_vectors
 from app.engine.executors.factory import executor_class
 from app.engine.kv_dtype import kv_head_bytes
+from app.engine.pool_plan import choose_pages, choose_slots
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeType
 from app.spec.weights import VOCABULARY_LINEARS, iter_linears, iter_vectors, stays_dense
@@ -38,9 +40,11 @@ class ExecutorCosts:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """The context that was chosen, and the sums behind it."""
+    """The context that was chosen, the pool for how many sequences, and the sums behind it."""
 
     max_model_len: int
+    num_slots: int
+    num_pages: int
     weights_bytes: int
     kv_bytes_per_token: int
     workspace_bytes: int
@@ -104,28 +108,52 @@ def plan_memory(
     available_bytes: int,
     wanted_len: int | None = None,
     num_slots: int = 1,
+    shares_pages: bool = False,
 ) -> MemoryPlan:
     """Chooses the context: `wanted_len`, or as much of the model's own as fits.
 
-    Raises UsageError for a context that the model cannot have, ResourceError with the numbers when
-    it does not fit.
+    Each of `num_slots` sequences has pages for a whole context, or, with `shares_pages`, what
+    `pool_plan` chooses. Raises UsageError for a context that the model cannot have, ResourceError
+    with the numbers when it does not fit.
     """
     limit = (
         check_wanted_len(spec, wanted_len) if wanted_len is not None else native_max_model_len(spec)
     )
     per_token = kv_bytes_per_token(spec, costs.kv_dtype, expands_latents=costs.expands_latents)
-    workspace, states = workspace_bytes(spec), spec.state_bytes * num_slots
-    left = available_bytes - costs.weights_bytes - workspace - states
-    fitting = _num_fitting(left, per_token * num_slots, limit)
+    workspace = workspace_bytes(spec)
+    left = available_bytes - costs.weights_bytes - workspace
     needed_len = limit if wanted_len is not None else min(limit, MIN_MODEL_LEN)
+
+    def longest(count: int) -> int:
+        num_contexts = 1 if shares_pages else count
+        left_bytes = left - spec.state_bytes * count
+        return min(limit, _num_fitting(left_bytes, per_token * num_contexts, limit))
+
+    if shares_pages:
+        num_slots, fitting = choose_slots(num_slots, longest, needed_len)
+    else:
+        fitting = longest(num_slots)
+    states = spec.state_bytes * num_slots
     if fitting < needed_len:
-        needed = costs.weights_bytes + workspace + states + needed_len * per_token * num_slots
+        num_contexts = 1 if shares_pages else num_slots
+        needed = costs.weights_bytes + workspace + states + needed_len * per_token * num_contexts
         raise ResourceError(
             f"The model needs {_gib(needed)} of memory for a context of {needed_len} tokens, "
             f"{_gib(costs.weights_bytes)} of it for weights; only {_gib(available_bytes)} are free."
         )
+    num_pages = num_slots * pages_for(fitting)
+    if shares_pages:
+        left_bytes = left - states - fitting * per_token
+        num_pages = choose_pages(num_slots, fitting, left_bytes, per_token)
     return MemoryPlan(
-        min(limit, fitting), costs.weights_bytes, per_token, workspace, available_bytes, states
+        fitting,
+        num_slots,
+        num_pages,
+        costs.weights_bytes,
+        per_token,
+        workspace,
+        available_bytes,
+        states,
     )
 
 

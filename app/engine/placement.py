@@ -11,7 +11,8 @@ from app.core.errors import MissingExtraError, ResourceError, UnsupportedError
 from app.engine.card_watch import CardWatch
 from app.engine.executors import factory
 from app.engine.executors.base import Executor
-from app.engine.memory_plan import ExecutorCosts, available_memory_bytes, plan_memory
+from app.engine.executors.block_tables import pages_for
+from app.engine.memory_plan import ExecutorCosts, MemoryPlan, available_memory_bytes, plan_memory
 from app.engine.vram_plan import (
     KvOptions,
     VramPlan,
@@ -25,12 +26,17 @@ from app.spec.model_spec import ModelSpec
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """`max_model_len` None: as much of the model's own context as fits. `activations` is one of
-    `app.core.device.ACTIVATIONS`, `kv_dtype` one of its `KV_DTYPES`."""
+    `app.core.device.ACTIVATIONS`, `kv_dtype` one of its `KV_DTYPES`.
+
+    `num_slots` sequences run at once: at most so many of one pool (`app.engine.pool_plan`), or,
+    without `shares_pages`, exactly so many, each with pages of its own for a whole context.
+    """
 
     max_model_len: int | None = None
-    num_slots: int = 1
+    num_slots: int = 8
     activations: str = "int8"
     kv_dtype: str = "fp16"
+    shares_pages: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ def _place_on_card(
     launcher = factory.create_launcher()
     try:
         state = measured_state(card.name, before, launcher.memory())
-        kv = KvOptions(kv_dtype, options.num_slots, options.max_model_len)
+        kv = KvOptions(kv_dtype, options.num_slots, options.max_model_len, options.shares_pages)
         plan = plan_vram(spec, weights_bytes, state, kv)
         launcher.reserve(plan.needed_bytes)
     except BaseException:
@@ -90,7 +96,8 @@ def _place_on_card(
         checkpoint,
         spec,
         plan.max_model_len,
-        options.num_slots,
+        plan.num_slots,
+        _pool_of(plan),
         launcher=launcher,
         kv_dtype=kv_dtype,
     )
@@ -110,14 +117,23 @@ def _place_in_memory(
         kind.expands_latents,
     )
     available = available_memory_bytes()
-    plan = plan_memory(spec, costs, available, options.max_model_len, options.num_slots)
+    plan = plan_memory(
+        spec, costs, available, options.max_model_len, options.num_slots, options.shares_pages
+    )
     executor = factory.create_executor(
         choice.device,
         checkpoint,
         spec,
         plan.max_model_len,
-        options.num_slots,
+        plan.num_slots,
         options.activations,
         options.kv_dtype,
+        num_pages=_pool_of(plan),
     )
     return Placement(executor, choice.note, plan.max_model_len, plan.kv_bytes_per_token)
+
+
+def _pool_of(plan: MemoryPlan | VramPlan) -> int | None:
+    """`Executor`'s `num_pages`: where all slots have room, each has pages of its own at first."""
+    own = plan.num_slots * pages_for(plan.max_model_len)
+    return None if plan.num_pages == own else plan.num_pages

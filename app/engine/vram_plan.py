@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import QuantScheme
 from app.core.cards import Card, CardMemory, read_memory
 from app.core.errors import ResourceError
+from app.engine.executors.block_tables import KV_PAGE_TOKENS, pages_for
 from app.engine.executors.cuda.buffers import KvLayout, cached_position
 from app.engine.executors.cuda.launcher import DeviceMemory
 from app.engine.executors.cuda.measure import (
-    BufferSizes,
     linear_bytes,
     measure_buffers,
     vector_bytes,
@@ -28,6 +28,7 @@ from app.engine.memory_plan import (
     check_wanted_len,
     native_max_model_len,
 )
+from app.engine.pool_plan import choose_pages, choose_slots
 from app.spec.model_spec import ModelSpec
 from app.spec.weights import is_on_card, is_router, iter_linears, iter_vectors
 from kernels.cuda.pack import TILE_ROWS
@@ -61,9 +62,11 @@ class VramState:
 
 @dataclass(frozen=True, slots=True)
 class VramPlan:
-    """The context that was chosen, and the sums behind it."""
+    """The context that was chosen, the pool for how many sequences, and the sums behind it."""
 
     max_model_len: int
+    num_slots: int
+    num_pages: int
     weights_bytes: int
     kv_bytes: int
     workspace_bytes: int
@@ -83,11 +86,21 @@ class VramPlan:
 
 @dataclass(frozen=True, slots=True)
 class KvOptions:
-    """How the cache is asked for: one of `CudaExecutor.kv_dtypes`, sequences, tokens of each."""
+    """How the cache is asked for: one of `CudaExecutor.kv_dtypes`, sequences, tokens of each.
+
+    Sequences have pages for a whole context each, or share a pool as `pool_plan` chooses it.
+    """
 
     kv_dtype: str = "fp16"
     num_slots: int = 1
     wanted_len: int | None = None
+    shares_pages: bool = False
+
+    def layout(self, length: int, num_pages: int | None = None) -> KvLayout:
+        """With a context of `length`; without `num_pages` the least pool."""
+        if num_pages is None and self.shares_pages:
+            num_pages = pages_for(length)
+        return KvLayout(self.num_slots, length, self.kv_dtype == "int8", num_pages)
 
 
 def measured_state(card: str, before: CardMemory | None, after: DeviceMemory) -> VramState:
@@ -162,18 +175,40 @@ def plan_vram(
     limit = native_max_model_len(spec) if wanted is None else check_wanted_len(spec, wanted)
     needed_len = min(limit, MIN_MODEL_LEN) if wanted is None else limit
     room = state.available_bytes - weights_bytes
-    fitting = longest_context(spec, room, options, limit)
+    if options.shares_pages:
+        num_slots, fitting = choose_slots(
+            options.num_slots,
+            lambda count: longest_context(spec, room, replace(options, num_slots=count), limit),
+            needed_len,
+        )
+        options = replace(options, num_slots=num_slots)
+    else:
+        fitting = longest_context(spec, room, options, limit)
     if fitting < needed_len:
         raise ResourceError(_refusal(spec, weights_bytes, state, options, needed_len, fitting))
-    sizes = _buffers(spec, options, fitting)
+    layout = _final_layout(spec, room, options, fitting)
+    sizes = measure_buffers(spec, layout)
     return VramPlan(
         fitting,
+        options.num_slots,
+        layout.num_positions // KV_PAGE_TOKENS,
         weights_bytes,
         sizes.kv_bytes,
         sizes.workspace_bytes,
         card_kv_bytes_per_token(spec, options.kv_dtype),
         state,
     )
+
+
+def _final_layout(spec: ModelSpec, room: int, options: KvOptions, length: int) -> KvLayout:
+    """Of the chosen context, with all pages that the sequences get."""
+    layout = options.layout(length)
+    if not options.shares_pages:
+        return layout
+    token_bytes = card_kv_bytes_per_token(spec, options.kv_dtype)
+    left = room - _buffers_bytes(spec, layout)
+    num_pages = choose_pages(options.num_slots, length, left, token_bytes)
+    return options.layout(length, num_pages)
 
 
 def card_kv_bytes_per_token(spec: ModelSpec, kv_dtype: str) -> int:
@@ -186,17 +221,16 @@ def longest_context(spec: ModelSpec, room: int, options: KvOptions, limit: int) 
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
-        sizes = _buffers(spec, options, middle)
-        if sizes.kv_bytes + sizes.workspace_bytes <= room:
+        if _buffers_bytes(spec, options.layout(middle)) <= room:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _buffers(spec: ModelSpec, options: KvOptions, length: int) -> BufferSizes:
-    layout = KvLayout(options.num_slots, length, options.kv_dtype == "int8")
-    return measure_buffers(spec, layout)
+def _buffers_bytes(spec: ModelSpec, layout: KvLayout) -> int:
+    sizes = measure_buffers(spec, layout)
+    return sizes.kv_bytes + sizes.workspace_bytes
 
 
 def _refusal(
@@ -207,7 +241,7 @@ def _refusal(
     needed_len: int,
     fitting: int,
 ) -> str:
-    sizes = _buffers(spec, options, needed_len)
+    sizes = measure_buffers(spec, options.layout(needed_len))
     needed = weights_bytes + sizes.kv_bytes + sizes.workspace_bytes
     return (
         f"The model needs {_gib(needed)} of the {state.name} for a context of {needed_len} tokens "
@@ -221,7 +255,7 @@ def _refusal(
 
 def _remedy(spec: ModelSpec, room: int, options: KvOptions, needed_len: int, fitting: int) -> str:
     """What would fit, nearest first."""
-    small = KvOptions("int8", options.num_slots)
+    small = replace(options, kv_dtype="int8")
     with_int8 = 0 if options.kv_dtype == "int8" else longest_context(spec, room, small, needed_len)
     if with_int8 >= needed_len:
         return "With an int8 KV cache it fits."

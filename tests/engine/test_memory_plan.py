@@ -18,6 +18,7 @@ from app.engine.memory_plan import (
 )
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
+from tests.spec.popular_hybrid import QWEN3_NEXT
 
 GIB = 1 << 30
 CONFIG: dict[str, Any] = {
@@ -61,6 +62,40 @@ def test_less_memory_plans_what_fits_to_the_token(spec: ModelSpec) -> None:
     assert plan_memory(spec, COSTS, available).max_model_len == 1000
     assert plan_memory(spec, COSTS, available - 1).max_model_len == 999
     assert plan_memory(spec, COSTS, available, num_slots=4).max_model_len == 250
+
+
+def test_sequences_share_a_pool_of_half_of_what_one_context_leaves(spec: ModelSpec) -> None:
+    page_bytes, base = 256 * 131072, 4 * GIB + workspace_bytes(spec)
+
+    def plan(num_free_pages: int, wanted_len: int | None = None) -> tuple[int, int, int]:
+        available = base + num_free_pages * page_bytes
+        found = plan_memory(spec, COSTS, available, wanted_len, num_slots=8, shares_pages=True)
+        return found.max_model_len, found.num_slots, found.num_pages
+
+    assert plan(20) == (5120, 8, 20)  # as long as for one sequence
+    assert plan(32) == (8192, 8, 32)
+    assert plan(52) == (8192, 8, 42)
+    assert plan(1000) == (8192, 8, 8 * 32)  # what eight sequences can use
+    assert plan(10, wanted_len=1000) == (1000, 8, 4 + 3)
+
+
+def test_fewer_states_rather_than_a_shorter_context() -> None:
+    spec = create_spec(QWEN3_NEXT)
+    per_token = kv_bytes_per_token(spec, "fp16")
+    base = GIB + workspace_bytes(spec)
+    costs = ExecutorCosts(GIB, "fp16")
+
+    def plan(available: int, wanted_len: int | None) -> tuple[int, int, int]:
+        found = plan_memory(spec, costs, available, wanted_len, num_slots=8, shares_pages=True)
+        assert found.state_bytes == found.num_slots * spec.state_bytes
+        return found.max_model_len, found.num_slots, found.num_pages
+
+    room = base + 40 * 256 * per_token
+    assert plan(room + spec.state_bytes, 40 * 256) == (40 * 256, 1, 40)
+    assert plan(room + 3 * spec.state_bytes, 40 * 256) == (40 * 256, 3, 40)
+    # Unasked, a twentieth of the context makes room for two more.
+    length, num_slots, _ = plan(base + 60 * spec.state_bytes, None)
+    assert (length, num_slots) == (57 * spec.state_bytes // per_token, 3)
 
 
 def test_a_wanted_context_is_taken_or_refused_but_never_changed(spec: ModelSpec) -> None:

@@ -66,13 +66,16 @@ def test_what_fits_runs_on_the_card(use_card: UseCard, model_dir: Path, device: 
     assert launcher.allocated_bytes == 0
 
 
+@pytest.mark.parametrize("shares_pages", [False, True])
 @pytest.mark.parametrize("kv_dtype", ["fp16", "int8"])
-def test_the_card_holds_what_was_planned(use_card: UseCard, model_dir: Path, kv_dtype: str) -> None:
+def test_the_card_holds_what_was_planned(
+    use_card: UseCard, model_dir: Path, kv_dtype: str, shares_pages: bool
+) -> None:
     launcher = use_card(512 * MIB)
     choice = DeviceChoice("cuda", "", CARD)
     with Checkpoint.open(model_dir) as checkpoint:
         spec = create_spec(checkpoint.config)
-        options = LoadOptions(max_model_len=64, kv_dtype=kv_dtype)
+        options = LoadOptions(64, 5, kv_dtype=kv_dtype, shares_pages=shares_pages)
         placed = place(checkpoint, spec, choice, options, is_auto=False)
     assert placed.vram is not None
     # Joined rows are padded once instead of thrice: the plan may be that much larger.

@@ -128,6 +128,45 @@ def test_the_context_is_the_longest_that_fits() -> None:
     assert plan_vram(spec, size, LAPTOP, KvOptions("int8")).max_model_len > 1.7 * plan.max_model_len
 
 
+def test_sequences_share_a_pool_without_shortening_the_context() -> None:
+    """Eight of them, and their pool is half of what one context leaves of the card."""
+    spec = create_spec(CONFIGS["Llama-3.2-3B"])
+    size, page_bytes = weights_bytes(spec, 4), 256 * 114688
+    alone = plan_vram(spec, size, LAPTOP, KvOptions(wanted_len=2048))
+    shared = KvOptions("fp16", 8, 2048, shares_pages=True)
+    plan = plan_vram(spec, size, LAPTOP, shared)
+    assert (plan.max_model_len, plan.num_slots) == (2048, 8)
+    further = 7 * (5 * spec.vocab_size + 8 * 4)  # counts of tokens, and a row of the table
+    left = LAPTOP.available_bytes - alone.needed_bytes - further
+    assert 8 < plan.num_pages < 64
+    assert plan.num_pages == pytest.approx(8 + left // 2 // page_bytes, abs=1)
+    assert plan.kv_bytes == plan.num_pages * page_bytes
+    assert plan.needed_bytes <= LAPTOP.available_bytes
+
+
+def test_a_full_card_has_the_context_of_one_sequence() -> None:
+    spec = create_spec(CONFIGS["Qwen3-4B"])
+    size = weights_bytes(spec, 4)
+    alone = plan_vram(spec, size, LAPTOP, KvOptions())
+    plan = plan_vram(spec, size, LAPTOP, KvOptions(num_slots=8, shares_pages=True))
+    assert 0.95 * alone.max_model_len <= plan.max_model_len <= alone.max_model_len
+    assert (plan.num_slots, plan.num_pages) == (8, -(-plan.max_model_len // 256))
+    assert plan.needed_bytes <= LAPTOP.available_bytes
+
+
+@pytest.mark.parametrize("num_slots", [1, 3, 8])
+def test_a_wanted_context_comes_before_further_sequences(num_slots: int) -> None:
+    spec = create_spec(CONFIGS["Qwen3-4B"])
+    size = weights_bytes(spec, 4)
+    alone = plan_vram(spec, size, LAPTOP, KvOptions(wanted_len=2048))
+    further = 5 * spec.vocab_size + 8 * 4  # counts of tokens, and a row of the table
+    room = alone.needed_bytes + (num_slots - 1) * further + 4096  # which buffers are rounded by
+    card = VramState("card", room, 0, 0, 0)
+    plan = plan_vram(spec, size, card, KvOptions("fp16", 8, 2048, shares_pages=True))
+    assert (plan.max_model_len, plan.num_slots, plan.num_pages) == (2048, num_slots, 8)
+    assert plan.needed_bytes <= room
+
+
 def test_a_refusal_tells_the_numbers_and_what_would_fit() -> None:
     spec = create_spec(CONFIGS["Qwen3-4B"])
     size = weights_bytes(spec, 4)

@@ -41,6 +41,7 @@ def create_executor(
     num_slots: int = 1,
     activations: str = "int8",
     kv_dtype: str = "fp16",
+    num_pages: int | None = None,
 ) -> Executor:
     """The executor of `cpu` or `reference` with the checkpoint's weights.
 
@@ -48,11 +49,17 @@ def create_executor(
     has float32. Raises as `executor_class` does. A card's is made by `app.engine.placement`.
     """
     if device == "reference":
-        return _reference_class()(checkpoint, spec, max_model_len, num_slots)
+        return _reference_class()(checkpoint, spec, max_model_len, num_slots, num_pages)
     from app.engine.executors.cpu import CpuExecutor
 
     return CpuExecutor(
-        checkpoint, spec, max_model_len, num_slots, kv_dtype=kv_dtype, activations=activations
+        checkpoint,
+        spec,
+        max_model_len,
+        num_slots,
+        num_pages,
+        kv_dtype=kv_dtype,
+        activations=activations,
     )
 
 
