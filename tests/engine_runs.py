@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.checkpoint.reader import Checkpoint
+from app.converter.pipeline import convert
 from app.core.events import FinishReason, PrefillProgressed, RequestFinished, TokensGenerated
 from app.engine.engine import Engine, RequestEvent
 from app.engine.executors.base import Executor
@@ -16,6 +17,19 @@ from app.engine.prefill_pacer import PrefillPacer
 from app.engine.request import Request
 from app.engine.tokenizer import Tokenizer
 from app.spec.registry import create_spec
+from tests.families.hybrid_cases import CASES
+from tests.family_models import write_folder
+from tests.tiny_models import tokenizer_files
+
+
+def write_hybrid_model(directory: Path) -> Path:
+    """A tiny Qwen3.5 that speaks printable ASCII, in a folder below."""
+    case = next(case for case in CASES if case.name == "qwen3.5")
+    folder = write_folder(case, directory / "folder")
+    convert(folder, directory / "model", grid="dense")
+    for name, content in tokenizer_files().items():
+        (directory / "model" / name).write_text(content, encoding="utf-8")
+    return directory / "model"
 
 
 class Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.converter.pipeline import convert
 from app.core.events import FinishReason
 from app.engine.executors.base import Executor
 from app.engine.executors.cpu import CpuExecutor
 from app.engine.executors.reference import ReferenceExecutor
 from app.engine.request import Request, SamplingParams, create_request_id
-from tests.engine_runs import Run, open_run
-from tests.families.hybrid_cases import CASES
-from tests.family_models import write_folder
-from tests.tiny_models import tokenizer_files, write_chat_model
+from tests.engine_runs import Run, open_run, write_hybrid_model
+from tests.tiny_models import write_chat_model
 
 SYSTEM = "You are a helpful assistant that says little. " * 6  # 276 tokens: a page and a bit
 PROMPTS = [
@@ -52,12 +49,7 @@ def llama_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def hybrid_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny Qwen3.5: linear layers between those with keys and values."""
-    root = tmp_path_factory.mktemp("hybrid")
-    folder = write_folder(next(case for case in CASES if case.name == "qwen3.5"), root / "folder")
-    convert(folder, root / "model", grid="dense")
-    for name, content in tokenizer_files().items():
-        (root / "model" / name).write_text(content, encoding="utf-8")
-    return root / "model"
+    return write_hybrid_model(tmp_path_factory.mktemp("hybrid"))
 
 
 @pytest.fixture(params=["llama", "hybrid"])
@@ -129,7 +121,7 @@ class Session:
 
 
 @pytest.fixture(scope="module")
-def alone_of() -> Iterator[Callable[[Path], Callable[[int, int], list[int]]]]:
+def alone_of() -> Callable[[Path], Callable[[int, int], list[int]]]:
     """What a request says in an engine of its own; each is asked once."""
     said: dict[tuple[Path, int, int], list[int]] = {}
 
@@ -143,7 +135,7 @@ def alone_of() -> Iterator[Callable[[Path], Callable[[int, int], list[int]]]]:
 
         return alone
 
-    yield of
+    return of
 
 
 @settings(

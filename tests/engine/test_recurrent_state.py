@@ -27,8 +27,10 @@ from app.engine.memory_plan import (
 )
 from app.engine.request import Request, SamplingParams
 from app.engine.sampling import Sampler
+from app.engine.state_snapshots import MAX_SNAPSHOTS
 from app.spec.layer_type import LayerType
 from app.spec.registry import create_spec
+from tests.engine_runs import open_run
 from tests.families.hybrid_cases import CASES, LINEAR_ALONE
 from tests.family_models import (
     TOKENS,
@@ -223,6 +225,40 @@ def test_a_cancelled_prompt_leaves_what_can_go_on(engines: tuple[Engine, Engine]
     again = generate(engine, prompt)
     assert again.cached == 128
     assert again.text == generate(fresh, prompt).text
+
+
+def test_choices_of_one_prompt_share_its_state(model_dir: Path) -> None:
+    with open_run(model_dir) as run:
+        requests = [Request(prompt="a long prompt " * 11, sampling=GREEDY) for _ in range(3)]
+        run.add(*requests)
+        run.finish()
+        assert [run.cached(request) for request in requests] == [0, 153, 153]
+        assert len({tuple(run.ids(request)) for request in requests}) == 1
+
+
+def test_a_preempted_reply_goes_on_from_its_state(model_dir: Path) -> None:
+    with open_run(model_dir, num_slots=1) as run:
+        reply = Request(prompt="a long prompt " * 11, sampling=GREEDY, priority=1)
+        wanted = run.answer(reply)
+    with open_run(model_dir, num_slots=1) as run:
+        run.add(reply)
+        run.step(6)
+        run.add(Request(prompt="Hi", sampling=GREEDY, priority=0))
+        run.finish()
+        assert run.ids(reply) == wanted
+        metrics = run.engine.metrics()
+        assert metrics.num_preemptions == 1
+        assert metrics.tokens_prefilled == 154 + 2
+
+
+def test_states_are_kept_within_a_limit_and_counted(model_dir: Path) -> None:
+    with open_run(model_dir) as run:
+        for n in range(MAX_SNAPSHOTS):
+            run.answer(Request(prompt=chr(40 + n) * 5, sampling=GREEDY))
+        kept = run.engine.snapshot_bytes
+        assert kept == MAX_SNAPSHOTS * run.executor.state_bytes
+        run.answer(Request(prompt="something else", sampling=GREEDY))
+        assert run.engine.snapshot_bytes == kept
 
 
 # --- memory --------------------------------------------------------------------------------------
