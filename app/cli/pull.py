@@ -21,11 +21,11 @@ from app.hub.endpoints import normalize
 from app.hub.reference import HubReference
 
 if TYPE_CHECKING:
+    from app.core.room import Need
     from app.download.look_up import Looked, Opened
     from app.download.offer import Offer
     from app.download.progress import Meter, Progress
     from app.download.pull import PullResult
-    from app.download.room import Need
     from app.hub.repository import Repository
 
 _TICK_S = 0.25
@@ -65,7 +65,8 @@ def endpoint_of(args: argparse.Namespace) -> str:
 
 def run(args: argparse.Namespace) -> None:
     """Judges, fetches and says where it is; raises AppError."""
-    from app.download.look_up import look_up, read_settings
+    from app.download.hubs import read_settings
+    from app.download.look_up import look_up
 
     settings, reference = read_settings(), _reference(args)
     looked = look_up(reference, settings)
@@ -174,7 +175,7 @@ def _pull(
 
 def _conversion(offer: Offer) -> tuple[Need, ...]:
     """What comes next; who names a folder of his own may have other plans."""
-    from app.download.room import Need
+    from app.core.room import Need
 
     if offer.row is None:
         return ()

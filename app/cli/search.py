@@ -28,8 +28,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Prints what was found, the most downloaded first; raises AppError."""
-    from app.download.hubs import ask_in_turn, create_clients
-    from app.download.look_up import read_settings
+    from app.download.hubs import ask_in_turn, create_clients, read_settings
     from app.hub.search import search
 
     words = " ".join(args.words)

@@ -40,6 +40,11 @@ class WorkerLink(QObject):
         return self._is_running
 
     @property
+    def is_fresh(self) -> bool:
+        """Whether the next command goes to a process that has heard none: it has no memory."""
+        return not self._is_running or (self._is_ending and not self._waiting)
+
+    @property
     def pid(self) -> int | None:
         """The process id of the worker; None when there is none."""
         return self._process.pid

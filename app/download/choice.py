@@ -19,7 +19,10 @@ def best(offers: Sequence[Offer]) -> Offer:
     able = [offer for offer in offers if offer.status != "refused"]
     if not able:
         raise UnsupportedError(offers[0].reason)
-    roomy = [offer for offer in able if offer.row and offer.row.max_context >= ROOMY_CONTEXT]
+    contexts = [offer.row.max_context if offer.row else 0 for offer in able]
+    # A model may have been made for less.
+    enough = min(ROOMY_CONTEXT, max(contexts))
+    roomy = [o for o, context in zip(able, contexts, strict=True) if 0 < enough <= context]
     if roomy:
         return max(roomy, key=lambda offer: offer.plan.num_bytes)
     return min(able, key=lambda offer: offer.plan.num_bytes)

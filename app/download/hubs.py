@@ -7,13 +7,20 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from app.core.errors import HubSilentError
+from app.core.paths import settings_path
 from app.core.settings import Settings
+from app.core.settings_store import SettingsStore
 from app.hub.client import HubClient
 from app.hub.endpoints import asked
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+
+
+def read_settings() -> Settings:
+    """As they are now."""
+    return SettingsStore(settings_path()).values
 
 
 def create_clients(endpoint: str, settings: Settings) -> tuple[HubClient, ...]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.core.errors import UsageError
-from app.core.paths import settings_path
 from app.core.settings import Settings
-from app.core.settings_store import SettingsStore
 from app.download.file_plan import FilePlan, choose, list_choices
 from app.download.hubs import ask_in_turn, create_clients
 from app.download.offer import Offer, make_offers
@@ -35,11 +33,6 @@ class Looked:
 
     opened: Opened
     offers: tuple[Offer, ...]
-
-
-def read_settings() -> Settings:
-    """As they are now."""
-    return SettingsStore(settings_path()).values
 
 
 def parse_repository(text: str) -> HubReference:

@@ -13,12 +13,12 @@ from huggingface_hub import constants
 
 from app.core.errors import UnsupportedError
 from app.core.jobs import check_cancelled
+from app.core.room import Need, check_room
 from app.core.units import format_bytes
 from app.download.crew import run_all
 from app.download.file_plan import FilePlan
 from app.download.places import Place
 from app.download.progress import FileState, Meter
-from app.download.room import Need, check_room
 from app.download.route import Route
 from app.download.transfer import Arrived, Transfer
 from app.hub.client import HubClient

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from urllib.parse import urlsplit
 
 from app.core.errors import UsageError
@@ -12,6 +13,8 @@ OFFICIAL = "https://huggingface.co"
 # Offered, never asked unless the user chooses it; it serves the same files under the same hashes.
 PUBLIC_MIRROR = "https://hf-mirror.com"
 _SCHEMES = ("http", "https")
+# A name or an address, with a port; no user in front of it.
+_HOST = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
 
 
 def environment_endpoint() -> str:
@@ -23,7 +26,7 @@ def normalize(address: str) -> str:
     """`hub.example` or `http://hub.example/` as an endpoint; raises UsageError for what is none."""
     text = address.strip().rstrip("/")
     url = urlsplit(text if "://" in text else f"https://{text}")
-    if url.scheme not in _SCHEMES or not url.hostname or url.query or "@" in url.netloc:
+    if url.scheme not in _SCHEMES or not _HOST.fullmatch(url.netloc) or url.query:
         raise UsageError(f"{address.strip()!r} is not the address of a hub (https://host).")
     return f"{url.scheme}://{url.netloc.lower()}{url.path}"
 

@@ -7,32 +7,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from app.core.download_events import (
-    DownloadFinished,
-    DownloadProgressed,
-    OfferedModel,
-    RepositoryFound,
-)
-from app.core.errors import UsageError
+from huggingface_hub import constants
+
+from app.core.download_events import DownloadFinished, DownloadingFile, DownloadProgressed
 from app.core.events import Event
 from app.core.jobs import CancelToken, cancellable_by
-from app.download.file_plan import FilePlan, choose, list_choices
-from app.download.offer import Offer, make_offers
+from app.core.paths import library_dir
+from app.core.room import Need
+from app.download.hubs import read_settings
+from app.download.look_up import open_repository, parse_repository, plan_of
 from app.download.places import CachePlace
 from app.download.progress import Meter, Progress
 from app.download.pull import pull
-from app.hub.client import HubClient
-from app.hub.reference import HubReference, parse_reference
-from app.hub.repository import Repository
+from app.hub.token import TOKENS
 from app.workers.child import Listener
-from app.workers.commands import CancelJob, Command, DownloadModel, LookUpRepository
+from app.workers.commands import CancelJob, Command, DownloadModel, UseToken
 from app.workers.job_thread import JobThread
 
 _TICK_S = 0.25
 
 
 class DownloadService:
-    """One look-up or download after another."""
+    """One download after another."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
@@ -40,16 +36,16 @@ class DownloadService:
         self._cancel = CancelToken()
 
     def handle(self, command: Command) -> None:
-        """Begins a job, or cancels the one begun last."""
+        """Begins a download, or cancels the one begun last."""
         match command:
-            case LookUpRepository():
-                self._begin(partial(_look_up, command.reference))
             case DownloadModel():
                 self._begin(partial(self._download, command))
+            case UseToken():
+                TOKENS.use(command.endpoint, command.token)
             case CancelJob():
                 self._cancel.cancel()
             case _:
-                raise TypeError(f"{command} is no command for a download.")
+                raise TypeError(f"{type(command).__name__} is no command for a download.")
 
     def close(self) -> None:
         """Cancels and waits; what has arrived stays."""
@@ -67,14 +63,20 @@ class DownloadService:
         self._jobs.begin(run)
 
     def _download(self, command: DownloadModel) -> Event:
-        reference = _parse(command.reference)
-        client = HubClient(reference.endpoint)
-        repository = client.repository(reference.repo_id, command.commit)
-        plan = _plan(repository, command.main)
-        place, meter = CachePlace(client, repository), Meter(plan.num_bytes)
+        reference, settings = parse_repository(command.reference), read_settings()
+        opened = open_repository(reference, settings, command.commit)
+        plan = plan_of(opened.repository, command.main)
+        place, meter = CachePlace(opened.client, opened.repository), Meter(plan.num_bytes)
         with self._told(meter):
-            result = pull(plan, place, meter)
-        place.remember(reference.revision)
+            result = pull(
+                plan,
+                place,
+                meter,
+                others=opened.clients[1:],
+                num_threads=settings.download_threads,
+                reserved=(Need(library_dir(), command.converted_bytes, "its conversion"),),
+            )
+        place.remember(command.revision)
         return DownloadFinished(result.path, plan.num_bytes, result.resumed_bytes, result.seconds)
 
     @contextmanager
@@ -101,54 +103,6 @@ def create_service(listener: Listener) -> DownloadService:
     return DownloadService(listener)
 
 
-def _look_up(text: str) -> Event:
-    reference = _parse(text)
-    client = HubClient(reference.endpoint)
-    repository = client.repository(reference.repo_id, reference.revision)
-    wanted = reference.wanted
-    plans = (choose(repository, wanted),) if wanted else list_choices(repository)
-    offers = make_offers(client, repository, plans)
-    place = CachePlace(client, repository)
-    return RepositoryFound(
-        repo_id=repository.repo_id,
-        revision=reference.revision,
-        commit=repository.commit,
-        license=repository.license,
-        is_gated=repository.gated,
-        downloads=repository.downloads,
-        machine=next((offer.fit.note for offer in offers if offer.fit), ""),
-        models=tuple(_to_model(offer, place) for offer in offers),
-    )
-
-
-def _parse(text: str) -> HubReference:
-    reference = parse_reference(text)
-    if not isinstance(reference, HubReference):
-        raise UsageError(f"{text} is not the name of a repository (org/name) or its address.")
-    return reference
-
-
-def _plan(repository: Repository, main: str) -> FilePlan:
-    return choose(repository, main) if main else list_choices(repository)[0]
-
-
-def _to_model(offer: Offer, place: CachePlace) -> OfferedModel:
-    plan, row = offer.plan, offer.row
-    missing = sum(place.missing_bytes(file) for file in plan.files)
-    return OfferedModel(
-        name=plan.name,
-        main=plan.main,
-        num_bytes=plan.num_bytes,
-        found_bytes=plan.num_bytes - missing,
-        is_refused=offer.status == "refused",
-        reason=offer.reason,
-        architecture=offer.architecture,
-        grid=row.grid if row else "",
-        max_context=row.max_context if row else None,
-        converted_bytes=row.weights_bytes if row else None,
-    )
-
-
 def _to_event(progress: Progress) -> DownloadProgressed:
     return DownloadProgressed(
         progress.done_bytes,
@@ -157,4 +111,11 @@ def _to_event(progress: Progress) -> DownloadProgressed:
         progress.silent_s,
         progress.is_stalled,
         progress.eta_s,
+        files=tuple(
+            DownloadingFile(file.path, file.done_bytes, file.total_bytes, file.state.value)
+            for file in progress.files
+        ),
+        note=progress.note,
+        is_checking=progress.is_checking,
+        retry_after_s=float(constants.HF_HUB_DOWNLOAD_TIMEOUT),
     )

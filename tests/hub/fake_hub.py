@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 _RESOLVE = re.compile(r"/(?P<repo>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
@@ -34,6 +34,7 @@ class Request:
     start: int | None
     authorization: str | None
     sent: int = 0
+    query: str = ""
 
 
 @dataclass
@@ -77,6 +78,8 @@ class Faults:
     status: dict[str, tuple[int, dict[str, str], str]] = field(default_factory=dict)  # always
     is_deaf: bool = False  # sends whole files, whatever range was asked for
     pause_s: float = 0.0  # between steps of 16 KiB
+    api_pause_s: float = 0.0  # before an answer about a repository, or to a search
+    renamed: dict[str, str] = field(default_factory=dict)  # repositories that have moved
 
 
 class FakeHub:
@@ -164,11 +167,19 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(
             self.headers["Host"], self.command, path, None, self.headers["Authorization"]
         )
+        request.query = urlsplit(self.path).query
         with hub.lock:
             hub.requests.append(request)
         api, file = _API.fullmatch(path), _RESOLVE.fullmatch(path)
         match = api or file
-        if match is None or match["repo"] not in hub.repos:
+        if "/api/" in path and hub.faults.api_pause_s:
+            hub.ended.wait(hub.faults.api_pause_s)
+        if path == "/api/models":
+            self._search(parse_qs(request.query))
+        elif match is not None and match["repo"] in hub.faults.renamed:
+            new = hub.faults.renamed[match["repo"]]
+            self._send(307, {"Location": self.path.replace(match["repo"], new)}, b"")
+        elif match is None or match["repo"] not in hub.repos:
             self._refuse(401, {"X-Error-Code": "RepoNotFound"}, "Repository not found")
         elif (match["revision"] or "main") not in ("main", COMMIT):
             self._refuse(404, {"X-Error-Code": "RevisionNotFound"}, "Invalid rev id")
@@ -177,6 +188,24 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(*status) if status else self._list(match["repo"])
         else:
             self._resolve(request, match["repo"], match["path"])
+
+    def _search(self, query: Mapping[str, list[str]]) -> None:
+        """As the real one: the text stands in the name as it is, and all tags are there."""
+        hub = self.server.hub
+        status = hub.faults.status.get("search")
+        if status:
+            self._refuse(*status)
+            return
+        text, tags = query.get("search", [""])[0].lower(), query.get("filter", [])
+        found = [
+            {"id": repo_id, "downloads": 7, "likes": 0, "gated": False, "tags": [], **facts}
+            for repo_id, facts in hub.facts.items()
+            if text in repo_id.lower() and set(tags) <= set(facts.get("tags", ()))
+        ]
+        found.sort(key=lambda entry: -entry["downloads"])
+        limit = int(query.get("limit", ["1000"])[0])
+        body = json.dumps(found[:limit]).encode()
+        self._send(200, {"Content-Type": "application/json"}, body)
 
     def _list(self, repo_id: str) -> None:
         siblings = []

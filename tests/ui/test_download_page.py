@@ -10,32 +10,60 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.controllers.download import DownloadController, DownloadState
-from app.core.download_events import (
-    DownloadFinished,
-    DownloadProgressed,
-    OfferedModel,
-    RepositoryFound,
-)
-from app.core.events import ErrorInfo
+from app.controllers.download import DownloadController
+from app.controllers.hub import HubState
+from app.core.download_events import DownloadFinished, EndpointProbed, TokenTold
+from app.core.events import ErrorInfo, JobFailed, WorkerStopped
+from app.core.paths import settings_path
+from app.core.settings_store import SettingsStore
+from app.hub.download_queue import QueueState
 from app.ui.pages.download_page import DownloadPage
+from app.workers.commands import (
+    Command,
+    DownloadModel,
+    ForgetToken,
+    LookUpRepository,
+    ProbeEndpoints,
+    SaveToken,
+    SearchRepositories,
+    UseToken,
+)
+from tests.ui.download_samples import (
+    ARRIVED,
+    FOUND,
+    GIB,
+    LARGE,
+    RESULTS,
+    RUNNING,
+    SHARDS,
+    SMALL,
+    STALLED,
+)
 from tests.ui.window_support import cells, texts
 
-GIB = 1 << 30
-SMALL = OfferedModel(
-    "Big-Q4_K_M", "Big-Q4_K_M.gguf", 4 * GIB, 0, False, "It runs.", "LlamaForCausalLM", "exact"
+SILENT = ErrorInfo("HubSilentError", "The hub did not answer.")
+GATED = ErrorInfo(
+    "HubAccessError",
+    "org/name is gated: accept its terms at https://hub.example/org/name, then give the program "
+    "(or HF_TOKEN) a token of that account, made at https://hub.example/settings/tokens.",
 )
-SMALL = replace(SMALL, max_context=9000, converted_bytes=4 * GIB)
-LARGE = replace(SMALL, name="Big-Q8_0", num_bytes=8 * GIB, max_context=700)
-FOUND = RepositoryFound(
-    "org/Big-GGUF", "main", "0" * 40, "apache-2.0", True, 120_000, "No driver.", (LARGE, SMALL)
-)
-ERROR = ErrorInfo("ResourceError", "The hub did not answer.")
+ROOMY = 1 << 50
 
 
 @pytest.fixture
-def controller(qtbot: QtBot) -> Iterator[DownloadController]:
-    made = DownloadController()
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
+    """Commands to workers, which are not started."""
+    commands: list[Command] = []
+    link = "app.controllers.worker_link.WorkerLink"
+    monkeypatch.setattr(f"{link}.send", lambda _self, command: commands.append(command))
+    monkeypatch.setattr(f"{link}.end", lambda _self, _timeout_s=0.0: None)
+    monkeypatch.setattr("app.core.room.free_bytes", lambda _folder: ROOMY)
+    return commands
+
+
+@pytest.fixture
+def controller(qtbot: QtBot, sent: list[Command]) -> Iterator[DownloadController]:
+    made = DownloadController(SettingsStore(settings_path()))
     yield made
     made.shutdown()
 
@@ -49,31 +77,78 @@ def page(qtbot: QtBot, controller: DownloadController) -> DownloadPage:
     return widget
 
 
+def tell(controller: DownloadController, event: object) -> None:
+    """As the worker of the downloads would."""
+    controller._link.event_received.emit(event)
+
+
+def begin(controller: DownloadController) -> str:
+    """A download that runs; returns its key."""
+    controller.enqueue(FOUND, SMALL)
+    return controller.entries[0].key
+
+
+def test_words_are_searched_and_names_looked_up(
+    page: DownloadPage, controller: DownloadController, sent: list[Command]
+) -> None:
+    page.field.edit.setText("qwen3 4b gguf")
+    page.field.submit_button.click()
+    assert controller.hub.state is HubState.SEARCHING
+    assert "Searching for qwen3 4b gguf" in texts(page)
+    controller.hub.stop()
+    page.field.edit.setText("org/name:Q4_K_M")
+    page.field.submit_button.click()
+    assert sent == [SearchRepositories("qwen3 4b gguf"), LookUpRepository("org/name:Q4_K_M")]
+    assert "Looking at org/name:Q4_K_M" in texts(page)
+
+
+def test_results_are_opened_by_the_keyboard_and_gone_back_to(
+    qtbot: QtBot, page: DownloadPage, controller: DownloadController, sent: list[Command]
+) -> None:
+    controller.hub.searched.emit(RESULTS)
+    assert cells(page.results.table)[0] == [
+        "Qwen/Qwen3-4B-GGUF", "120,000", "310", "apache-2.0", "2025-05-21"
+    ]  # fmt: skip
+    assert cells(page.results.table)[1][3] == "–, gated"
+    assert page.results.table.hasFocus()
+    qtbot.keyClick(page.results.table, Qt.Key.Key_Down)
+    qtbot.keyClick(page.results.table, Qt.Key.Key_Return)
+    assert sent == [LookUpRepository("meta-llama/Qwen3-4B-like")]
+    controller.hub.found.emit(FOUND)
+    page.repository.back_button.click()
+    assert page.results.isVisible()
+    assert not page.repository.isVisible()
+
+
+def test_nothing_found_says_so(page: DownloadPage, controller: DownloadController) -> None:
+    controller.hub.searched.emit(replace(RESULTS, repositories=()))
+    assert "huggingface.co has no model called “qwen3 4b”" in texts(page)
+    assert not page.results.open_button.isVisible()
+
+
 def test_an_offer_shows_sizes_and_what_fits(page: DownloadPage) -> None:
-    page._controller.found.emit(FOUND)
+    page._controller.hub.found.emit(FOUND)
     assert cells(page.repository.table) == [
-        ["Big-Q8_0", "8.0 GiB", "–", "4.0 GiB", "700 tokens"],
-        ["Big-Q4_K_M", "4.0 GiB", "–", "4.0 GiB", "9,000 tokens"],
+        ["Qwen3-4B-Q8_0", "8.0 GiB", "–", "4.0 GiB", "700 tokens"],
+        ["Qwen3-4B-Q4_K_M", "4.0 GiB", "–", "4.0 GiB", "9,000 tokens"],
     ]
-    # The largest that leaves room for a conversation is chosen.
-    assert page.repository.download_button.text() == "Download (4.0 GiB)"
-    assert "No driver." in texts(page)
+    assert page.repository.download_button.text() == "Download (4.0 GiB)", "the best is chosen"
+    assert "No NVIDIA driver was found." in texts(page)
 
 
 def test_another_model_can_be_chosen(
-    qtbot: QtBot, page: DownloadPage, controller: DownloadController
+    qtbot: QtBot, page: DownloadPage, controller: DownloadController, sent: list[Command]
 ) -> None:
-    controller.found.emit(FOUND)
-    page.repository.table.setFocus()
+    controller.hub.found.emit(FOUND)
     qtbot.keyClick(page.repository.table, Qt.Key.Key_Up)
-    with qtbot.waitSignal(page.repository.download_requested) as asked:
-        page.repository.download_button.click()
-    assert asked.args == [LARGE]
+    page.repository.download_button.click()
+    assert [entry.name for entry in controller.entries] == [LARGE.name]
+    assert sent == [DownloadModel(FOUND.repo_id, "main", FOUND.commit, LARGE.main, 4 * GIB)]
 
 
 def test_a_refused_model_cannot_be_fetched(page: DownloadPage) -> None:
     refused = replace(SMALL, is_refused=True, reason="Cohere is not implemented.")
-    page._controller.found.emit(replace(FOUND, models=(refused,)))
+    page._controller.hub.found.emit(replace(FOUND, models=(refused,), best=None))
     assert "Cohere is not implemented." in texts(page)
     assert not page.repository.download_button.isEnabled()
 
@@ -81,46 +156,185 @@ def test_a_refused_model_cannot_be_fetched(page: DownloadPage) -> None:
 def test_progress_beyond_two_gigabytes_and_a_stall(
     page: DownloadPage, controller: DownloadController
 ) -> None:
-    controller.found.emit(FOUND)
-    controller.begun.emit(SMALL)
-    controller._state = DownloadState.DOWNLOADING
-    controller.progressed.emit(DownloadProgressed(3 * GIB, 4 * GIB, 50e6, 0.1, False, 21.0))
-    assert page.download.progress.value() == 750
-    assert "3.0 GiB of 4.0 GiB" in texts(page)
-    assert "left" in page.download.status.text()
-    controller.progressed.emit(DownloadProgressed(3 * GIB, 4 * GIB, 0.0, 7.0, True, None))
-    assert "stalled" in page.download.status.text()
-    assert "left" not in page.download.status.text()
-    controller._state = DownloadState.IDLE
+    card = page.queue.cards[begin(controller)]
+    tell(controller, RUNNING)
+    assert card.progress.value() == 750
+    assert card.status.text() == "3.0 GiB of 4.0 GiB · 47.7 MiB/s · 21 s left"
+    tell(controller, STALLED)
+    assert "stalled: no byte for 7.0 s; after 10 s" in card.status.text()
+    assert "left" not in card.status.text()
+    tell(controller, replace(RUNNING, files=SHARDS, note="a.example does not answer; b goes on."))
+    assert "b goes on." in texts(page)
+    card.file_list.button.click()
+    tell(controller, replace(RUNNING, files=SHARDS))
+    assert card.file_list.button.text() == "12 files, 2 complete"
+    assert cells(card.files)[2] == [SHARDS[2].path, "1.0 GiB", "33%", "comes"]
+    tell(controller, replace(RUNNING, is_checking=True, eta_s=None))
+    assert "checking what is here already" in card.status.text()
 
 
-def test_what_has_arrived_can_be_converted(
+def test_what_has_arrived_can_be_converted_and_is_on_the_disk(
     qtbot: QtBot, page: DownloadPage, controller: DownloadController
 ) -> None:
-    controller.found.emit(FOUND)
-    controller.begun.emit(SMALL)
-    controller.finished.emit(DownloadFinished(Path("/hub/Big.gguf"), 4 * GIB, GIB, 80.0))
+    controller.hub.found.emit(FOUND)
+    key = begin(controller)
+    tell(controller, DownloadFinished(ARRIVED, 4 * GIB, GIB, 80.0))
     assert "Downloaded and verified" in texts(page)
+    assert cells(page.repository.table)[1][2] == "100%"
     with qtbot.waitSignal(page.convert_requested) as asked:
-        page.download.convert_button.click()
-    assert asked.args == [Path("/hub/Big.gguf")]
+        page.queue.cards[key].convert_button.click()
+    assert asked.args == [ARRIVED]
 
 
 def test_a_look_up_that_fails_is_one_sentence(
     page: DownloadPage, controller: DownloadController
 ) -> None:
-    controller.looking.emit("org/gone")
-    controller.failed.emit(ERROR)
-    assert "org/gone was not downloaded" in texts(page)
-    assert ERROR.message in texts(page)
+    controller.hub.submit("org/gone")
+    controller.hub._link.event_received.emit(JobFailed(SILENT))
+    assert "No answer about org/gone" in texts(page)
+    assert SILENT.message in texts(page)
     assert not page.repository.isVisible()
+    assert not page.token.isVisible()
 
 
-def test_a_download_that_fails_offers_to_go_on(
-    page: DownloadPage, controller: DownloadController
+def test_a_gate_offers_its_links_and_a_token(
+    page: DownloadPage, controller: DownloadController, sent: list[Command]
 ) -> None:
-    controller.found.emit(FOUND)
-    controller.begun.emit(SMALL)
-    controller.failed.emit(ERROR)
-    assert page.download.resume_button.isVisible()
-    assert "What has arrived stays" in texts(page)
+    controller.hub.submit("org/name")
+    controller.hub._link.event_received.emit(JobFailed(GATED))
+    assert page.token.isVisible()
+    assert "Token for hub.example" in texts(page)
+    page.token.edit.setText(" hf_secret ")
+    page.token.save_button.click()
+    save = SaveToken("https://hub.example", "hf_secret")
+    assert save in sent
+    assert "hf_secret" not in repr(sent), "commands may be logged"
+    assert sent[-1] == LookUpRepository("org/name"), "and tries again"
+    page.token.show_for("https://hub.example")
+    controller.hub.token_told.emit(TokenTold("https://hub.example", "keyring"))
+    page.token.forget_button.click()
+    assert sent[-1] == ForgetToken("https://hub.example")
+
+
+def test_without_a_keyring_a_token_lives_with_the_window(
+    page: DownloadPage, controller: DownloadController, sent: list[Command]
+) -> None:
+    page._show_token("https://hub.example")
+    controller.hub.save_token("https://hub.example", "hf_secret")
+    told = TokenTold("https://hub.example", "session")
+    controller.hub._link.event_received.emit(told)
+    assert "no keyring: the token is kept until the program ends" in texts(page)
+    begin(controller)
+    assert UseToken("https://hub.example", "hf_secret") in sent[-2:], "the other process has it"
+    controller.hub.forget_token("https://hub.example")
+    assert controller.hub.session_tokens == ()
+
+
+def test_a_download_that_fails_offers_to_go_on_and_does_by_itself(
+    page: DownloadPage, controller: DownloadController, sent: list[Command]
+) -> None:
+    card = page.queue.cards[begin(controller)]
+    tell(controller, JobFailed(SILENT))
+    assert card.resume_button.isVisible()
+    assert SILENT.message in texts(page)
+    controller._retry_timer.timeout.emit()
+    assert controller.entries[0].state is QueueState.RUNNING
+    assert len(sent) == 2
+
+
+def test_the_queue_is_ordered_paused_and_emptied(
+    page: DownloadPage, controller: DownloadController, sent: list[Command]
+) -> None:
+    controller.enqueue(FOUND, SMALL)
+    controller.enqueue(FOUND, LARGE)
+    first, second = (entry.key for entry in controller.entries)
+    assert "1 waiting" in page.queue.title.text()
+    page.queue.cards[second].sooner_button.click()
+    assert [entry.key for entry in controller.entries] == [second, first]
+    page.queue.cards[first].pause_button.click()
+    tell(controller, WorkerStopped())
+    states = {entry.key: entry.state for entry in controller.entries}
+    assert states == {first: QueueState.PAUSED, second: QueueState.RUNNING}
+    assert page.queue.cards[first].resume_button.isVisible()
+    page.queue.cards[first].resume_button.click()
+    assert controller.entries[1].state is QueueState.WAITING
+    page.queue.cards[second].remove_button.click()
+    tell(controller, WorkerStopped())
+    assert [(e.key, e.state) for e in controller.entries] == [(first, QueueState.RUNNING)]
+    page.queue.cards[first].remove_button.click()
+    assert not page.queue.isVisible()
+
+
+def test_the_queue_survives_the_program(
+    page: DownloadPage, controller: DownloadController, qtbot: QtBot, sent: list[Command]
+) -> None:
+    controller.enqueue(FOUND, SMALL)
+    controller.enqueue(FOUND, LARGE)
+    controller.pause(controller.entries[1].key)
+    tell(controller, RUNNING)
+    again = DownloadController(SettingsStore(settings_path()))
+    assert [entry.state for entry in again.entries] == [QueueState.WAITING, QueueState.PAUSED]
+    sent.clear()
+    again.start()
+    assert sent == [DownloadModel(FOUND.repo_id, "main", FOUND.commit, SMALL.main, 4 * GIB)]
+    again.shutdown()
+
+
+def test_room_is_kept_for_the_whole_queue(
+    page: DownloadPage, controller: DownloadController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller.hub.found.emit(FOUND)
+    monkeypatch.setattr("app.core.room.free_bytes", lambda _folder: 17 * GIB)
+    controller.enqueue(FOUND, SMALL)  # 4 and 4 converted
+    controller.enqueue(FOUND, LARGE)  # 8 and 4 more: 20
+    assert [entry.name for entry in controller.entries] == [SMALL.name]
+    assert "was not taken into the list" in texts(page)
+    assert "needs 20.0 GiB (8.0 GiB for the files + 4.0 GiB for the queue before it" in texts(page)
+    assert page.repository.isVisible()
+
+
+def test_hubs_are_chosen_measured_and_added(
+    page: DownloadPage, controller: DownloadController, sent: list[Command]
+) -> None:
+    page.hub_button.click()
+    card = page.endpoints
+    assert [row[:2] for row in cells(card.table)] == [
+        ["https://huggingface.co", "first"],
+        ["https://hf-mirror.com", "no"],
+    ]
+    card.table.selectRow(1)
+    card.mirror_button.click()
+    assert cells(card.table)[1][1] == "stands in"
+    assert "and 1 more" in page.hub_button.text()
+    card.edit.setText("not an address")
+    card.add_button.click()
+    assert "is not the address of a hub" in card.problem.text()
+    card.edit.setText("http://127.0.0.1:99/")
+    card.add_button.click()
+    assert controller.hub.asked_endpoints[2] == "http://127.0.0.1:99"
+    card.probe_button.click()
+    assert sent == [ProbeEndpoints(controller.hub.endpoints)]
+    for endpoint in controller.hub.endpoints:
+        problem = "no" if "99" in endpoint else ""
+        controller.hub.probed.emit(EndpointProbed(endpoint, 0.2, 5e6, problem))
+    assert [row[2] for row in cells(card.table)] == [
+        "4.8 MiB/s, after 0.2 s",
+        "4.8 MiB/s, after 0.2 s",
+        "no answer",
+    ]
+    card.table.selectRow(1)
+    card.first_button.click()
+    assert SettingsStore(settings_path()).values.hub_endpoint == "https://hf-mirror.com"
+    assert "hf-mirror.com" in page.hub_button.text()
+
+
+def test_a_damaged_list_is_set_aside(qtbot: QtBot, sent: list[Command]) -> None:
+    from app.core.paths import downloads_path
+
+    path: Path = downloads_path()
+    path.write_text("{", encoding="utf-8")
+    made = DownloadController(SettingsStore(settings_path()))
+    assert made.entries == ()
+    assert "was damaged" in made.note
+    assert path.with_suffix(".corrupt.json").read_text(encoding="utf-8") == "{"
+    made.shutdown()

@@ -14,19 +14,19 @@ from app.ui.widgets.card import Card, clear_layout, create_chip
 from app.ui.widgets.flow_layout import FlowLayout
 from app.ui.widgets.row_table import RowTable
 
-# Tokens: a conversation that is no longer cramped.
-_ROOMY_CONTEXT = 4096
-
 
 class RepositoryCard(Card):
     """Signals:
-    download_requested(OfferedModel): fetch the chosen one.
+    download_requested(RepositoryFound, OfferedModel): fetch the chosen one.
+    back_requested: show again what was found before it.
     """
 
-    download_requested = Signal(object)
+    download_requested = Signal(object, object)
+    back_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
+        self._found: RepositoryFound | None = None
         self._models: tuple[OfferedModel, ...] = ()
         self._chosen: OfferedModel | None = None
         self._name = QLabel()
@@ -41,11 +41,12 @@ class RepositoryCard(Card):
         name = self.tr("Models of the repository")
         self.table = RowTable(self._create_columns(), name, is_first_wide=True)
         self.download_button = QPushButton(self.tr("Download"))
+        self.back_button = QPushButton(self.tr("‹ Back to what was found"))
         self._build()
 
     def show_repository(self, found: RepositoryFound) -> None:
         """Shows another repository; the largest model that fits is chosen."""
-        self._models = found.models
+        self._found, self._models = found, found.models
         self._name.setText(found.repo_id)
         clear_layout(self._chips)
         for text in self._facts(found):
@@ -53,31 +54,40 @@ class RepositoryCard(Card):
         self.machine.setText(found.machine)
         self.machine.setVisible(bool(found.machine))
         self.table.set_rows(found.models)
-        self._choose(_best(found.models))
+        self._choose(found.models[found.best or 0])
 
-    def set_can_download(self, can_download: bool) -> None:
-        """Whether nothing else is being fetched."""
-        self.table.setEnabled(can_download)
-        is_refused = self._chosen is None or self._chosen.is_refused
-        self.download_button.setEnabled(can_download and not is_refused)
+    def show_found(self, found: RepositoryFound) -> None:
+        """The same repository, of which more or less is on the disk now."""
+        chosen = self._models.index(self._chosen) if self._chosen in self._models else 0
+        self._found, self._models = found, found.models
+        self.table.set_rows(found.models)
+        self._choose(found.models[chosen])
 
     def _choose(self, model: OfferedModel) -> None:
         self._chosen = model
         self.table.selectRow(self._models.index(model))
         self.verdict.setText(model.reason)
-        set_role(self.verdict, "tone", "danger" if model.is_refused else "success")
+        is_doubtful = model.template != "present" or not self._fits(model)
+        tone = "danger" if model.is_refused else "warning" if is_doubtful else "success"
+        set_role(self.verdict, "tone", tone)
         self.download_button.setEnabled(not model.is_refused)
+        left = model.num_bytes - model.found_bytes
         verb = self.tr("Go on downloading") if model.found_bytes else self.tr("Download")
-        size = format_bytes(model.num_bytes - model.found_bytes)
-        self.download_button.setText(f"{verb} ({size})")
+        text = (
+            f"{verb} ({format_bytes(left)})" if left else self.tr("To the list (all of it is here)")
+        )
+        self.download_button.setText(text)
+
+    def _fits(self, model: OfferedModel) -> bool:
+        return model.max_context is None or model.max_context > 0
 
     def _on_current_row_changed(self, index: QModelIndex | QPersistentModelIndex) -> None:
         if index.isValid():
             self._choose(self._models[index.row()])
 
     def _on_download_clicked(self) -> None:
-        if self._chosen is not None:
-            self.download_requested.emit(self._chosen)
+        if self._found is not None and self._chosen is not None:
+            self.download_requested.emit(self._found, self._chosen)
 
     def _facts(self, found: RepositoryFound) -> list[str]:
         licence = found.license or self.tr("no licence is named")
@@ -85,6 +95,8 @@ class RepositoryCard(Card):
         if found.is_gated:
             facts.append(self.tr("gated: its terms must be accepted"))
         architectures = dict.fromkeys(m.architecture for m in found.models if m.architecture)
+        if found.endpoint:
+            facts.append(found.endpoint.partition("://")[2])
         return [*architectures, *facts]
 
     def _create_columns(self) -> list[Column]:
@@ -106,24 +118,19 @@ class RepositoryCard(Card):
     def _build(self) -> None:
         set_role(self.machine, "tone", "muted")
         set_role(self.download_button, "kind", "primary")
+        set_role(self.back_button, "kind", "link")
+        self.back_button.clicked.connect(self.back_requested)
         self.download_button.clicked.connect(self._on_download_clicked)
         self.table.selectionModel().currentRowChanged.connect(self._on_current_row_changed)
         foot = QHBoxLayout()
         foot.addWidget(self.verdict, 1)
         foot.addWidget(self.download_button)
+        self.rows.addWidget(self.back_button, alignment=Qt.AlignmentFlag.AlignLeft)
         self.rows.addWidget(self._name)
         self.rows.addLayout(self._chips)
         self.rows.addWidget(self.machine)
         self.rows.addWidget(self.table)
         self.rows.addLayout(foot)
-
-
-def _best(models: tuple[OfferedModel, ...]) -> OfferedModel:
-    """The largest that leaves room for a conversation; without one, the smallest."""
-    roomy = [m for m in models if not m.is_refused and (m.max_context or 0) >= _ROOMY_CONTEXT]
-    if roomy:
-        return max(roomy, key=lambda model: model.num_bytes)
-    return min(models, key=lambda model: (model.is_refused, model.num_bytes))
 
 
 def _share(model: OfferedModel) -> str:

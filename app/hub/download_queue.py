@@ -101,6 +101,12 @@ class DownloadQueue:
         self._entries = [replace(e, **changes) if e.key == key else e for e in self._entries]
         self._write()
 
+    def note_progress(self, key: str, done_bytes: int) -> None:
+        """Remembers how far an entry is; written with the next change."""
+        self._entries = [
+            replace(e, done_bytes=done_bytes) if e.key == key else e for e in self._entries
+        ]
+
     def remove(self, key: str) -> None:
         """Takes an entry out; what has arrived of it stays on the disk."""
         self._entries = [entry for entry in self._entries if entry.key != key]

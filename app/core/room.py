@@ -39,9 +39,14 @@ def existing_part(folder: Path) -> Path:
     return next(p for p in (folder, *folder.absolute().parents) if p.exists())
 
 
+def free_bytes(folder: Path) -> int:
+    """Of the volume of a folder that is there."""
+    return shutil.disk_usage(folder).free
+
+
 def _check_volume(needs: Sequence[Need]) -> None:
     folder = existing_part(needs[0].folder)
-    free = shutil.disk_usage(folder).free
+    free = free_bytes(folder)
     needed = sum(need.num_bytes for need in needs)
     if needed + SPARE_BYTES <= free:
         return

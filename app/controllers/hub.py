@@ -1,0 +1,233 @@
+"""Looks at hubs for the window: words searched, repositories judged, tokens and addresses kept."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.controllers.worker_link import WorkerLink
+from app.core.download_events import EndpointProbed, RepositoriesFound, RepositoryFound, TokenTold
+from app.core.errors import UsageError, WorkerError
+from app.core.events import ErrorInfo, Event, JobFailed, WorkerDied
+from app.core.settings_store import SettingsStore
+from app.hub.endpoints import asked, normalize, offered
+from app.hub.reference import SearchWords, parse_reference
+from app.workers.commands import (
+    AskToken,
+    Command,
+    ForgetToken,
+    LookUpRepository,
+    ProbeEndpoints,
+    SaveToken,
+    SearchRepositories,
+    UseToken,
+)
+
+# A question that nobody waits for any more is not waited for.
+_STOP_TIMEOUT_S = 0.2
+_IDLE_MS = 120_000
+
+
+class HubState(StrEnum):
+    """What is asked of a hub."""
+
+    IDLE = "idle"
+    SEARCHING = "searching"
+    LOOKING = "looking"
+
+
+class HubController(QObject):
+    """Asks hubs in a worker process, which ends when it has had nothing to do for a while.
+
+    Signals (all on the GUI thread):
+        state_changed(HubState)
+        searching(str), searched(RepositoriesFound): words.
+        looking(str), found(RepositoryFound): a repository.
+        failed(ErrorInfo): of a search or a look-up.
+        stopped(): the user does not wait for the answer.
+        probed(EndpointProbed): of `probe`.
+        token_told(TokenTold)
+        endpoints_changed(): other hubs are asked from now on.
+    """
+
+    state_changed = Signal(object)
+    searching = Signal(str)
+    searched = Signal(object)
+    looking = Signal(str)
+    found = Signal(object)
+    failed = Signal(object)
+    stopped = Signal()
+    probed = Signal(object)
+    token_told = Signal(object)
+    endpoints_changed = Signal()
+
+    def __init__(
+        self, settings: SettingsStore, parent: QObject | None = None, *, service: str = "hub"
+    ) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._state = HubState.IDLE
+        self._last: Command | None = None
+        self._num_probes = 0
+        self._offered_token = ("", "")
+        self._tokens: dict[str, str] = {}
+        self._link = WorkerLink(service, self)
+        self._link.event_received.connect(self._on_link_event_received)
+        self._idle_timer = QTimer(self, singleShot=True, interval=_IDLE_MS)
+        self._idle_timer.timeout.connect(self._on_idle_timeout)
+
+    @property
+    def state(self) -> HubState:
+        """The state last told by `state_changed`."""
+        return self._state
+
+    @property
+    def session_tokens(self) -> tuple[UseToken, ...]:
+        """Tokens that no keyring keeps, as commands for another worker."""
+        return tuple(UseToken(endpoint, token) for endpoint, token in self._tokens.items())
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """All hubs that can be chosen; `asked_endpoints` first."""
+        return offered(self._settings.values)
+
+    @property
+    def asked_endpoints(self) -> tuple[str, ...]:
+        """The hub that is asked, and those that stand in for it."""
+        return asked(self._settings.values)
+
+    def submit(self, text: str) -> None:
+        """Looks a repository up, or searches for words: whichever `text` is."""
+        try:
+            is_words = isinstance(parse_reference(text), SearchWords)
+        except UsageError as error:
+            self.failed.emit(ErrorInfo.from_exception(error))
+            return
+        self._ask(SearchRepositories(text) if is_words else LookUpRepository(text))
+
+    def again(self) -> None:
+        """Asks the last question once more."""
+        if self._last is not None:
+            self._ask(self._last)
+
+    def stop(self) -> None:
+        """Does not wait for the answer any more."""
+        if self._state is not HubState.IDLE:
+            self._drop_questions()
+            self._set_state(HubState.IDLE)
+            self.stopped.emit()
+
+    def probe(self) -> None:
+        """Reads a little of every hub; answered by `probed` for each."""
+        self._num_probes = len(self.endpoints)
+        self._send(ProbeEndpoints(self.endpoints))
+
+    def ask_token(self, endpoint: str) -> None:
+        """Answered by `token_told`."""
+        self._send(AskToken(endpoint))
+
+    def save_token(self, endpoint: str, token: str) -> None:
+        """Keeps a token for this hub alone; answered by `token_told`."""
+        self._offered_token = (endpoint, token)
+        self._send(SaveToken(endpoint, token))
+
+    def forget_token(self, endpoint: str) -> None:
+        """Removes what was saved; answered by `token_told`."""
+        self._tokens.pop(endpoint, None)
+        self._send(ForgetToken(endpoint))
+
+    def ask_first(self, endpoint: str) -> None:
+        """Makes this the hub that is asked."""
+        mirrors = [e for e in self.asked_endpoints[1:] if e != endpoint]
+        self._change(endpoint, mirrors)
+
+    def set_mirror(self, endpoint: str, is_asked: bool) -> None:
+        """Whether this hub stands in where the first does not answer."""
+        first, *mirrors = self.asked_endpoints
+        mirrors = [e for e in mirrors if e != endpoint] + ([endpoint] if is_asked else [])
+        self._change(first, [e for e in mirrors if e != first])
+
+    def add_endpoint(self, address: str) -> None:
+        """Another hub, to stand in at first; raises UsageError for what is no address."""
+        self.set_mirror(normalize(address), is_asked=True)
+
+    def shutdown(self) -> None:
+        """Ends the worker process and waits; call once before the application quits."""
+        self._idle_timer.stop()
+        self._link.shutdown(_STOP_TIMEOUT_S)
+
+    def _change(self, first: str, mirrors: list[str]) -> None:
+        self._settings.update(hub_endpoint=first, hub_mirrors=" ".join(mirrors))
+        self.endpoints_changed.emit()
+
+    def _ask(self, command: SearchRepositories | LookUpRepository | Command) -> None:
+        if self._state is not HubState.IDLE or self._num_probes:
+            self._drop_questions()
+        self._last = command
+        if isinstance(command, SearchRepositories):
+            self.searching.emit(command.words)
+            self._set_state(HubState.SEARCHING)
+        elif isinstance(command, LookUpRepository):
+            self.looking.emit(command.reference)
+            self._set_state(HubState.LOOKING)
+        self._send(command)
+
+    def _drop_questions(self) -> None:
+        self._num_probes = 0
+        self._link.end(_STOP_TIMEOUT_S)
+
+    def _send(self, command: Command) -> None:
+        self._idle_timer.stop()
+        if self._link.is_fresh:
+            for use in self.session_tokens:
+                self._link.send(use)
+        self._link.send(command)
+
+    def _set_state(self, state: HubState) -> None:
+        if state is not self._state:
+            self._state = state
+            self.state_changed.emit(state)
+
+    @Slot(object)
+    def _on_link_event_received(self, event: Event) -> None:
+        self._idle_timer.start()
+        match event:
+            case RepositoriesFound():
+                self._set_state(HubState.IDLE)
+                self.searched.emit(event)
+            case RepositoryFound():
+                self._set_state(HubState.IDLE)
+                self.found.emit(event)
+            case EndpointProbed():
+                self._num_probes = max(0, self._num_probes - 1)
+                self.probed.emit(event)
+            case TokenTold():
+                self._receive_token(event)
+            case JobFailed():
+                self._fail(event.error)
+            case WorkerDied():
+                self._fail(_describe_death(event))
+
+    def _receive_token(self, told: TokenTold) -> None:
+        endpoint, token = self._offered_token
+        if told.endpoint == endpoint:
+            self._offered_token = ("", "")
+            if told.origin == "session":
+                self._tokens[endpoint] = token
+        self.token_told.emit(told)
+
+    def _fail(self, error: ErrorInfo) -> None:
+        self._num_probes = 0
+        if self._state is not HubState.IDLE:
+            self._set_state(HubState.IDLE)
+            self.failed.emit(error)
+
+    def _on_idle_timeout(self) -> None:
+        if self._state is HubState.IDLE and not self._num_probes:
+            self._link.end()
+
+
+def _describe_death(event: WorkerDied) -> ErrorInfo:
+    message = "The process that asks the hub ended unexpectedly."
+    return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))
