@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.core.errors import ContextLengthError, UsageError
 from app.engine.request import Message, OverflowPolicy, Request
 from app.engine.tokenizer import Tokenizer
+from app.engine.tool_prompt import tell_tools
 
 _SYSTEM_ROLES = ("system", "developer")
 # Of the context, what stays free for a reply of unknown length when turns are left out.
@@ -57,7 +58,7 @@ class PromptEncoder:
         if template is None:
             raise UsageError("The model has no chat template; give it a raw prompt instead.")
         if request.tools and not template.reads_tools(messages, request.tools):
-            raise UsageError("The model's chat template does not use tools.")
+            messages = tell_tools(messages, request.tools)
         text = template.render(messages, tools=request.tools, **request.template_kwargs)
         return self._tokenizer.encode_chat(text)
 

@@ -79,7 +79,7 @@ class SchemaFormat(WireModel):
 
     name: str | None = None
     description: str | None = None
-    schema_: JsonMap | bool | None = Field(default=None, alias="schema")
+    schema_: JsonMap | None = Field(default=None, alias="schema")
     strict: bool | None = None
 
 

@@ -18,9 +18,12 @@ def create_router(service: Service) -> APIRouter:
 
     @router.get("/health", response_model=Health, responses={503: {"model": Health}})
     async def get_health() -> Response:
-        """200 when a model is loaded, else 503; needs no key."""
+        """200 when there is a model to ask, else 503; needs no key.
+
+        A model that was idle may have been unloaded: then the next request loads it again.
+        """
         state, model = service.host.state, service.host.model
-        is_ready = state is EngineState.READY and model is not None
+        is_ready = model is not None and state is not EngineState.FAILED
         status = "ready" if is_ready else state.value
         body = {"status": status, "model": model.name if model else None}
         return Response(

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from app.core.events import EngineState, LoadedModel
 from app.engine.host import EngineHost
+from app.engine.output_parser.factory import create_parser
 from app.engine.output_parser.format_parser import FormatParser
 from app.engine.output_parser.reasoning import PlainParser
 from app.engine.request import Request
@@ -55,8 +56,9 @@ class Service:
         return model
 
     def create_parser(self, request: Request) -> FormatParser:
-        """What takes the replies to a request apart."""
-        return PlainParser()
+        """What takes the replies to a request apart; raises as the template does."""
+        tokenizer = self.host.tokenizer
+        return PlainParser() if tokenizer is None else create_parser(tokenizer, request)
 
     async def answer(
         self, http: HttpRequest, create_plan: Callable[[LoadedModel, str], Plan], *, streams: bool

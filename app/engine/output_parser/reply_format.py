@@ -61,11 +61,13 @@ def detect_format(tokenizer: Tokenizer, request: Request) -> ReplyFormat:
         return ReplyFormat(CallFormat.UNKNOWN, ThinkMarkers(), thinks=False)
     source = template.source(with_tools=bool(request.tools))
     calls = _detect_calls(source, tokenizer)
+    if calls is CallFormat.UNKNOWN and request.tools:
+        calls = _taught_format(template, request)
     if calls is CallFormat.HARMONY:
         return ReplyFormat(calls, ThinkMarkers(), thinks=True)
     is_mistral = _is_known(_MISTRAL_THINK.opening, source, tokenizer)
     think = _MISTRAL_THINK if is_mistral else ThinkMarkers()
-    if not _is_known(think.closing, source, tokenizer):
+    if not any(_is_known(text, source, tokenizer) for text in (think.opening, think.closing)):
         return ReplyFormat(calls, think, thinks=False)
     end = _render_probe(template, request.template_kwargs)
     opened, closed = end.rfind(think.opening), end.rfind(think.closing)
@@ -94,6 +96,12 @@ def _detect_calls(source: str, tokenizer: Tokenizer) -> CallFormat:
     if llama3.PYTHON_TAG in source or ("<|start_header_id|>" in source and "tools" in source):
         return CallFormat.LLAMA3
     return CallFormat.UNKNOWN
+
+
+def _taught_format(template: ChatTemplate, request: Request) -> CallFormat:
+    """Where the template leaves tools out, the prompt asks for calls (`app.engine.tool_prompt`)."""
+    is_read = template.reads_tools(request.messages, request.tools)
+    return CallFormat.UNKNOWN if is_read else CallFormat.HERMES
 
 
 def _is_known(marker: str, source: str, tokenizer: Tokenizer) -> bool:
