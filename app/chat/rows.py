@@ -32,13 +32,14 @@ def from_json(kind: type[T], text: str | None) -> T | None:
     """
     try:
         values = json.loads(text or "null")
-        return kind(**_known_values(kind, values)) if isinstance(values, dict) else None
+        return kind(**known_values(kind, values)) if isinstance(values, dict) else None
     except (ValueError, TypeError):
         _logger.warning("Unreadable %s in the conversations: %.200s", kind.__name__, text)
         return None
 
 
-def _known_values(kind: type[T], values: dict[str, Any]) -> dict[str, Any]:
+def known_values(kind: type[T], values: dict[str, Any]) -> dict[str, Any]:
+    """What this version knows of a stored object."""
     names = {declared.name for declared in fields(kind)}
     known = {name: value for name, value in values.items() if name in names}
     return {
@@ -60,8 +61,14 @@ def conversation_from_row(row: sqlite3.Row, turns: tuple[Turn, ...]) -> Conversa
 
 
 def summary_from_row(row: sqlite3.Row) -> ConversationSummary:
-    """A row with conversation_id, title, updated."""
-    return ConversationSummary(row["conversation_id"], row["title"], _to_datetime(row["updated"]))
+    """A row with conversation_id, title, updated, is_pinned, folder."""
+    return ConversationSummary(
+        row["conversation_id"],
+        row["title"],
+        _to_datetime(row["updated"]),
+        is_pinned=bool(row["is_pinned"]),
+        folder=row["folder"],
+    )
 
 
 def turn_from_row(row: sqlite3.Row) -> Turn:

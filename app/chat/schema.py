@@ -64,8 +64,18 @@ def _let_turns_have_versions(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX turns_by_parent ON turns (parent_id)")
 
 
+def _let_conversations_be_ordered(connection: sqlite3.Connection) -> None:
+    """Version 3. Pinned conversations stand first; `folder` is a name, '' for none."""
+    connection.execute("ALTER TABLE conversations ADD COLUMN is_pinned INTEGER NOT NULL DEFAULT 0")
+    connection.execute("ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT ''")
+
+
 # `UPGRADES[n]` takes a database from version n to n + 1; never change one that was released.
-UPGRADES: tuple[Upgrade, ...] = (_create_tables, _let_turns_have_versions)
+UPGRADES: tuple[Upgrade, ...] = (
+    _create_tables,
+    _let_turns_have_versions,
+    _let_conversations_be_ordered,
+)
 
 
 def read_version(connection: sqlite3.Connection) -> int:

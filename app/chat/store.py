@@ -11,6 +11,7 @@ from pathlib import Path
 
 from app.chat import turn_tree
 from app.chat.database import OpenedDatabase, open_database
+from app.chat.documents import ConversationTree
 from app.chat.reply_writer import ReplyWriter
 from app.chat.rows import CONVERSATION_COLUMNS, conversation_from_row, summary_from_row, to_json
 from app.chat.schema import transaction
@@ -54,18 +55,32 @@ class ChatStore:
 
     # --- reading -----------------------------------------------------------------------------
 
-    def list_conversations(self, query: str = "") -> tuple[ConversationSummary, ...]:
-        """Latest first; `query` is looked for in titles and contents, case ignored (ASCII)."""
+    def list_conversations(
+        self, query: str = "", folder: str | None = None
+    ) -> tuple[ConversationSummary, ...]:
+        """Pinned ones first, then the latest; `query` is looked for in titles and contents, case
+        ignored (ASCII), in a `folder` or, with None, everywhere."""
         with _translated_errors():
             rows = self._connection.execute(
-                """SELECT conversation_id, title, updated FROM conversations AS c
-                WHERE is_deleted = 0 AND (:query = '' OR title LIKE :like ESCAPE '\\' OR EXISTS
+                """SELECT conversation_id, title, updated, is_pinned, folder
+                FROM conversations AS c
+                WHERE is_deleted = 0 AND (:folder IS NULL OR folder = :folder)
+                AND (:query = '' OR title LIKE :like ESCAPE '\\' OR EXISTS
                     (SELECT 1 FROM turns AS t WHERE t.conversation_id = c.conversation_id
                      AND t.is_deleted = 0 AND t.content LIKE :like ESCAPE '\\'))
-                ORDER BY updated DESC, rowid DESC""",
-                {"query": query.strip(), "like": _like_pattern(query.strip())},
+                ORDER BY is_pinned DESC, updated DESC, rowid DESC""",
+                {"query": query.strip(), "like": _like_pattern(query.strip()), "folder": folder},
             ).fetchall()
         return tuple(summary_from_row(row) for row in rows)
+
+    def list_folders(self) -> tuple[str, ...]:
+        """The folders that hold a conversation, by name."""
+        with _translated_errors():
+            rows = self._connection.execute(
+                """SELECT DISTINCT folder FROM conversations
+                WHERE is_deleted = 0 AND folder <> '' ORDER BY folder COLLATE NOCASE"""
+            ).fetchall()
+        return tuple(row["folder"] for row in rows)
 
     def load_conversation(self, conversation_id: str) -> Conversation:
         """A conversation as last shown; raises ChatStoreError for an id that is not there."""
@@ -78,6 +93,17 @@ class ChatStore:
         if row is None:
             raise ChatStoreError("This conversation does not exist any more.")
         return conversation_from_row(row, turns)
+
+    def load_tree(self, conversation_id: str) -> ConversationTree:
+        """A conversation with every version of its turns; raises as `load_conversation`."""
+        conversation = self.load_conversation(conversation_id)
+        with _translated_errors():
+            turns = turn_tree.read_all(self._connection, conversation_id)
+            row = self._connection.execute(
+                "SELECT is_pinned, folder FROM conversations WHERE conversation_id = ?",
+                (conversation_id,),
+            ).fetchone()
+        return ConversationTree(conversation, turns, bool(row["is_pinned"]), row["folder"])
 
     def _load_turn(self, turn_id: int) -> Turn:
         with _translated_errors():
@@ -102,9 +128,40 @@ class ChatStore:
         )
         return self.load_conversation(new_id)
 
+    def add_tree(self, tree: ConversationTree) -> str:
+        """Saves a conversation of somewhere else under a new id, which it returns."""
+        new_id, value = create_conversation_id(), tree.conversation
+        with self._writing():
+            self._connection.execute(
+                f"INSERT INTO conversations ({CONVERSATION_COLUMNS}, is_pinned, folder) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    new_id,
+                    value.title,
+                    value.created.timestamp(),
+                    value.updated.timestamp(),
+                    value.system_prompt,
+                    to_json(value.sampling),
+                    tree.is_pinned,
+                    tree.folder,
+                ),
+            )
+            ids = turn_tree.insert_all(self._connection, new_id, tree.turns)
+            last = value.turns[-1].turn_id if value.turns else None
+            turn_tree.set_leaf(self._connection, new_id, ids.get(last))
+        return new_id
+
     def rename_conversation(self, conversation_id: str, title: str) -> None:
         """Gives it another title."""
         self._set(conversation_id, "title", title)
+
+    def pin_conversation(self, conversation_id: str, is_pinned: bool) -> None:
+        """Keeps it above all others, or not any more."""
+        self._set(conversation_id, "is_pinned", int(is_pinned))
+
+    def move_conversation(self, conversation_id: str, folder: str) -> None:
+        """Puts it into a folder; '' takes it out."""
+        self._set(conversation_id, "folder", folder)
 
     def delete_conversation(self, conversation_id: str) -> None:
         """Hides it from the list; nothing is lost."""

@@ -61,11 +61,13 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:
-    """One row of the conversation list; `updated` is UTC."""
+    """One row of the conversation list; `updated` is UTC, `folder` '' for none."""
 
     conversation_id: str
     title: str
     updated: datetime
+    is_pinned: bool = False
+    folder: str = ""
 
 
 def title_from_text(text: str) -> str:

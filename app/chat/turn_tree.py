@@ -6,8 +6,9 @@ Versions have the same parent. A conversation shows one path, from its `leaf_id`
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
-from app.chat.rows import turn_from_row
+from app.chat.rows import to_json, turn_from_row
 from app.chat.transcript import Turn
 
 _SIBLINGS = """turns AS s WHERE s.conversation_id = t.conversation_id
@@ -38,6 +39,42 @@ def read_path(connection: sqlite3.Connection, conversation_id: str) -> tuple[Tur
         (conversation_id,),
     ).fetchall()
     return tuple(turn_from_row(row) for row in rows)
+
+
+def read_all(connection: sqlite3.Connection, conversation_id: str) -> tuple[Turn, ...]:
+    """Every version of every turn that is saved whole or in part, parents first."""
+    rows = connection.execute(
+        f"""SELECT {_TURN} FROM turns AS t
+        WHERE t.conversation_id = ? AND t.is_deleted = 0 ORDER BY t.turn_id""",
+        (conversation_id,),
+    ).fetchall()
+    return tuple(turn_from_row(row) for row in rows)
+
+
+def insert_all(
+    connection: sqlite3.Connection, conversation_id: str, turns: Sequence[Turn]
+) -> dict[int | None, int]:
+    """Saves turns, parents first, under new ids, which it returns by their old ones."""
+    ids: dict[int | None, int] = {}
+    for turn in turns:
+        cursor = connection.execute(
+            """INSERT INTO turns
+            (conversation_id, parent_id, role, content, created, model_name, stats, state)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+            (
+                conversation_id,
+                ids.get(turn.parent_id),
+                turn.role,
+                turn.content,
+                turn.created.timestamp(),
+                turn.model_name,
+                to_json(turn.stats) if turn.stats else None,
+                "interrupted" if turn.is_interrupted else "complete",
+            ),
+        )
+        assert cursor.lastrowid is not None
+        ids[turn.turn_id] = cursor.lastrowid
+    return ids
 
 
 def read_leaf(connection: sqlite3.Connection, conversation_id: str) -> int | None:

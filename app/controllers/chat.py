@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.chat.store import ChatStore
-from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnStats
+from app.chat.transcript import Conversation, Turn, TurnStats
 from app.controllers.chat_engine import ChatEngine
 from app.controllers.chat_request import create_request, to_stats
-from app.controllers.chat_state import ChatState
+from app.controllers.chat_state import ChatState, to_chat_state
+from app.controllers.conversation_list import ConversationList
 from app.controllers.open_conversation import OpenConversation
 from app.controllers.remote_link import ConnectRemote
 from app.controllers.reply import RunningReply
 from app.core.errors import AppError, ChatStoreError
 from app.core.events import (
-    EngineState,
     EngineStateChanged,
     ErrorInfo,
     Event,
@@ -41,7 +41,7 @@ class ChatController(QObject):
     Signals (all on the GUI thread; conversation ids are str):
         state_changed(ChatState)
         model_loaded(LoadedModel)
-        conversations_changed(): the list (`conversations()`) is to be read again.
+        conversations_changed(): the list (`list.conversations()`) is to be read again.
         conversation_opened(Conversation): show this one, whole.
         turn_added(conversation_id, Turn): the user's message, after `send`.
         turn_removed(conversation_id, turn_id: int): the reply that `regenerate` makes again.
@@ -90,6 +90,9 @@ class ChatController(QObject):
         self._last_load: LoadModel | ConnectRemote | None = None
         self._reply: RunningReply | None = None
         self._open = OpenConversation.create(store, "", SamplingSettings())
+        self.list = ConversationList(store, self)
+        self.list.changed.connect(self.conversations_changed)
+        self.list.failed.connect(self.failed)
         self.engine = ChatEngine(service, self)
         self.engine.event_received.connect(self._on_engine_event_received)
 
@@ -127,7 +130,8 @@ class ChatController(QObject):
 
     def restart(self) -> None:
         """Ends the worker, if it still lives, starts a fresh one and loads the last model again."""
-        self.engine.end(timeout_s=0)
+        if self._state is not ChatState.DOWN:  # then it is gone; the port may have a new one
+            self.engine.end(timeout_s=0)
         self._model = None
         if self._last_load is None:
             self._set_state(ChatState.UNLOADED)
@@ -140,6 +144,7 @@ class ChatController(QObject):
         store; call once before the application quits."""
         self._interrupt_reply()
         self.engine.shutdown()
+        self.list.shutdown()
         self._store.close()
 
     # --- conversations -----------------------------------------------------------------------
@@ -158,14 +163,6 @@ class ChatController(QObject):
     def reply_text(self) -> str:
         """The text of the running reply so far, for a page that opens its conversation again."""
         return self._reply.text if self._reply else ""
-
-    def conversations(self, query: str = "") -> tuple[ConversationSummary, ...]:
-        """The list, latest first; `query` searches titles and contents."""
-        try:
-            return self._store.list_conversations(query)
-        except ChatStoreError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
-            return ()
 
     def new_conversation(
         self, *, system_prompt: str = "", sampling: SamplingSettings | None = None
@@ -193,22 +190,17 @@ class ChatController(QObject):
             self.conversations_changed.emit()
 
     def delete_conversation(self, conversation_id: str) -> None:
-        """Hides it from the list; `restore_conversation` is its undo. A reply in it is stopped, and
+        """Hides it from the list; `list.restore` is its undo. A reply in it is stopped, and
         a new conversation takes its place when it was open."""
         with self._reported_errors():
             self._store.delete_conversation(conversation_id)
+            self.engine.forget(conversation_id)
             if conversation_id == self.replying_conversation_id:
                 self.stop()
             self.conversations_changed.emit()
             if conversation_id == self.conversation.conversation_id:
                 value = self.conversation
                 self.new_conversation(system_prompt=value.system_prompt, sampling=value.sampling)
-
-    def restore_conversation(self, conversation_id: str) -> None:
-        """Brings a deleted conversation back."""
-        with self._reported_errors():
-            self._store.restore_conversation(conversation_id)
-            self.conversations_changed.emit()
 
     def set_system_prompt(self, text: str) -> None:
         """Sets the open conversation's system prompt, from the next message on."""
@@ -366,13 +358,14 @@ class ChatController(QObject):
                 self._fail_reply(reply, event.error)
 
     def _receive_state(self, event: EngineStateChanged) -> None:
-        self._model = event.model
-        self._set_state(ChatState(event.state.value))
+        state = to_chat_state(event, is_replying=self._reply is not None)
+        self._model = event.model or (self._model if state is ChatState.GENERATING else None)
+        self._set_state(state)
         if event.model is not None:
             self.model_loaded.emit(event.model)
-        if event.state is EngineState.FAILED and event.error is not None:
+        if event.error is not None:
             self.failed.emit(event.error)
-        if event.state is EngineState.UNLOADED:
+        if state is ChatState.UNLOADED:
             self.engine.release()
 
     def _receive_death(self, event: WorkerDied) -> None:

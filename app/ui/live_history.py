@@ -62,8 +62,8 @@ class LiveHistory:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_COLUMNS)
-        points = sorted([*self.memory, *self.rates], key=lambda point: point.time_s)
-        for point in points:
+        points: list[MemoryPoint | RatePoint] = [*self.memory, *self.rates]
+        for point in sorted(points, key=lambda point: point.time_s):
             moment = now - timedelta(seconds=now_s - point.time_s)
             writer.writerow([moment.isoformat(timespec="milliseconds"), *_cells(point)])
         return text.getvalue()

@@ -145,8 +145,8 @@ def test_database_that_another_program_locks_still_starts(path: Path) -> None:
         assert [row.title for row in store.list_conversations()] == ["conversation 0"]
 
 
-def _add_folder(connection: sqlite3.Connection) -> None:
-    connection.execute("ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT ''")
+def _add_colour(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE conversations ADD COLUMN colour TEXT NOT NULL DEFAULT ''")
 
 
 def _fail(connection: sqlite3.Connection) -> None:
@@ -157,9 +157,9 @@ def _fail(connection: sqlite3.Connection) -> None:
 def test_upgrade_keeps_what_is_there(path: Path) -> None:
     fill(path)
     with closing(connect(path)) as connection:
-        upgrade(connection, (*UPGRADES, _add_folder))
+        upgrade(connection, (*UPGRADES, _add_colour))
         assert read_version(connection) == len(UPGRADES) + 1
-        assert connection.execute("SELECT title, folder FROM conversations").fetchall() == [
+        assert connection.execute("SELECT title, colour FROM conversations").fetchall() == [
             ("conversation 0", "")
         ]
 
@@ -168,7 +168,7 @@ def test_failed_upgrade_changes_nothing(path: Path) -> None:
     fill(path)
     with closing(connect(path)) as connection:
         with pytest.raises(sqlite3.OperationalError, match="half way"):
-            upgrade(connection, (*UPGRADES, _add_folder, _fail))
+            upgrade(connection, (*UPGRADES, _add_colour, _fail))
         assert read_version(connection) == len(UPGRADES)
     with closing(ChatStore.open(path)) as store:
         assert len(store.list_conversations()) == 1

@@ -109,7 +109,7 @@ def test_a_reply_streams_and_is_saved(qtbot: QtBot, ready: ChatController) -> No
     assert turn.stats.decode_tok_s == 3.0
     assert turn.model_name == "Fake-1B"
     assert ready.state is ChatState.READY
-    (row,) = ready.conversations()
+    (row,) = ready.list.conversations()
     assert row.title == "count 300"
     assert saved_turns(row.conversation_id) == [
         ("user", "count 300", False),
@@ -344,12 +344,12 @@ def test_conversations_are_listed_renamed_deleted_and_restored(
     second_id = ready.conversation.conversation_id
     ready.rename_conversation(first_id, "the first")
     ready.rename_conversation(second_id, "the second")
-    assert [row.title for row in ready.conversations()] == ["the second", "the first"]
-    assert [row.title for row in ready.conversations("FIRST")] == ["the first"]
+    assert [row.title for row in ready.list.conversations()] == ["the second", "the first"]
+    assert [row.title for row in ready.list.conversations("FIRST")] == ["the first"]
     ready.delete_conversation(second_id)
     assert ready.conversation.turns == ()
-    assert [row.title for row in ready.conversations()] == ["the first"]
-    ready.restore_conversation(second_id)
+    assert [row.title for row in ready.list.conversations()] == ["the first"]
+    ready.list.restore(second_id)
     ready.open_conversation(second_id)
     assert ready.conversation.title == "the second"
     assert len(ready.conversation.turns) == 2

@@ -12,7 +12,7 @@ from tests.ui.window_support import OFFSCREEN_NOISE, running_program
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The offscreen platform complains about every window with a minimum size."""
+    """The offscreen platform complains about windows with a minimum size, tool tips and menus."""
     for item in items:
         if "tests/ui" in item.path.as_posix():
             item.add_marker(pytest.mark.qt_log_ignore(OFFSCREEN_NOISE))

@@ -171,10 +171,10 @@ def test_deleted_conversation_can_be_brought_back(program: Program, page: ChatPa
     conversation_id = program.store.create_conversation("Title").conversation_id
     program.store.append_turn(conversation_id, "user", "question")
     page.conversations.delete_requested.emit(conversation_id)
-    assert program.controllers.chat.conversations() == ()
+    assert program.controllers.chat.list.conversations() == ()
     page.banners.banners[0].action_button.click()
     assert banner_texts(page) == []
-    (row,) = program.controllers.chat.conversations()
+    (row,) = program.controllers.chat.list.conversations()
     assert row.conversation_id == conversation_id
 
 

@@ -8,9 +8,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QMouseEvent
-from PySide6.QtWidgets import QLabel, QListView, QPushButton, QToolTip
+from PySide6.QtWidgets import (
+    QApplication,
+    QInputDialog,
+    QLabel,
+    QListView,
+    QMenu,
+    QPushButton,
+    QToolTip,
+)
 from pytestqt.qtbot import QtBot
 
 from app.chat.transcript import ConversationSummary
@@ -85,10 +93,73 @@ def test_list_is_walked_by_keys(qtbot: QtBot, conversations: ConversationPanel) 
 
 def test_search_is_told_once_after_typing(qtbot: QtBot, conversations: ConversationPanel) -> None:
     queries: list[str] = []
-    conversations.search_changed.connect(queries.append)
+    conversations.search_changed.connect(lambda: queries.append(conversations.query))
     qtbot.keyClicks(conversations.search_field, "sky")
     qtbot.waitUntil(lambda: bool(queries), timeout=10_000)
     assert queries == ["sky"]
+
+
+def test_folders_filter_the_list_once_there_are_some(
+    qtbot: QtBot, conversations: ConversationPanel
+) -> None:
+    conversations.show_folders(())
+    assert (conversations.folder, conversations.folder_button.isVisible()) == (None, False)
+    conversations.show_folders(("Ideas", "work"))
+    assert conversations.folder_button.isVisible()
+    for number, folder in enumerate(("Ideas", "work", "", None), 1):
+        action = conversations.folder_button.menu().actions()[number % 4]
+        with qtbot.waitSignal(conversations.search_changed):
+            action.trigger()
+        assert conversations.folder == folder
+    conversations.folder_button.menu().actions()[2].trigger()
+    conversations.show_folders(("Ideas",))  # the other is empty now
+    assert conversations.folder is None
+
+
+def _texts(menu: QMenu) -> list[str]:
+    return [action.text() for action in menu.actions() if not action.isSeparator()]
+
+
+def test_menu_of_a_conversation(qtbot: QtBot, conversations: ConversationPanel) -> None:
+    conversations.show_folders(("Ideas", "work"))
+    menu = conversations.create_menu(replace(ROWS[0], is_pinned=True, folder="work"))
+    assert _texts(menu) == ["Unpin", "Folder", "Rename…", "Export", "Delete"]
+    pin, folder, _, export, _, delete = menu.actions()
+    assert _texts(folder.menu()) == ["Ideas", "work", "Take out of the folder", "New folder…"]
+    ideas, work, _, take_out, _ = folder.menu().actions()
+    assert (ideas.isChecked(), work.isChecked()) == (False, True)
+    markdown, document = export.menu().actions()
+    expected = (
+        (pin, conversations.pin_requested, ["a", False]),
+        (ideas, conversations.move_requested, ["a", "Ideas"]),
+        (take_out, conversations.move_requested, ["a", ""]),
+        (markdown, conversations.export_requested, ["a", ".md"]),
+        (document, conversations.export_requested, ["a", ".json"]),
+        (delete, conversations.delete_requested, ["a"]),
+    )
+    for action, signal, arguments in expected:
+        with qtbot.waitSignal(signal) as blocker:
+            action.trigger()
+        assert blocker.args == arguments
+
+
+@pytest.mark.parametrize(
+    ("position", "signal", "text"), [(2, "rename_requested", "new"), (1, "move_requested", "new")]
+)
+def test_names_are_asked_for_after_the_menu_has_closed(
+    qtbot: QtBot, conversations: ConversationPanel, position: int, signal: str, text: str
+) -> None:
+    menu = conversations.create_menu(ROWS[0])
+    menu.popup(conversations.mapToGlobal(QPoint(5, 5)))
+    action = menu.actions()[position]
+    menu.hide()
+    (action if action.menu() is None else action.menu().actions()[-1]).trigger()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    dialog = conversations.findChild(QInputDialog)
+    dialog.setTextValue("  new ")
+    with qtbot.waitSignal(getattr(conversations, signal)) as blocker:
+        dialog.accept()
+    assert blocker.args == ["a", text]
 
 
 def test_empty_list_says_what_will_be_here(conversations: ConversationPanel) -> None:
@@ -229,7 +300,6 @@ def test_plots_that_are_held_still_catch_up(live: LivePanel) -> None:
     assert live.memory_plot.top_values[-1] == 400.0
 
 
-@pytest.mark.qt_log_ignore("does not support raise")  # offscreen, of tool tips
 def test_pointing_at_a_moment_tells_its_values(qtbot: QtBot, live: LivePanel) -> None:
     live.add_memory(sample(300, 1000))
     live.add_rate(41.26)

@@ -20,6 +20,8 @@ class ConversationRole(IntEnum):
 
     ID = Qt.ItemDataRole.UserRole + 1
     MOMENT = Qt.ItemDataRole.UserRole + 2
+    IS_PINNED = Qt.ItemDataRole.UserRole + 3
+    SUMMARY = Qt.ItemDataRole.UserRole + 4
 
 
 class ConversationModel(QAbstractListModel):
@@ -52,5 +54,12 @@ class ConversationModel(QAbstractListModel):
         if role == ConversationRole.ID:
             return row.conversation_id
         if role == ConversationRole.MOMENT:
-            return format_moment(row.updated.astimezone(), datetime.now().astimezone())
-        return None
+            return _moment(row)
+        if role == ConversationRole.IS_PINNED:
+            return row.is_pinned
+        return row if role == ConversationRole.SUMMARY else None
+
+
+def _moment(row: ConversationSummary) -> str:
+    moment = format_moment(row.updated.astimezone(), datetime.now().astimezone())
+    return f"{row.folder}  ·  {moment}" if row.folder else moment

@@ -15,6 +15,7 @@ from app.controllers.chat_state import ChatState
 from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
 from app.core.sampling_settings import SamplingSettings
 from app.core.settings_store import SettingsStore
+from app.ui.dialogs.conversation_exchange import ConversationExchange
 from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar
 from app.ui.widgets.composer import Composer
@@ -66,6 +67,7 @@ class ChatPage(QWidget):
         self.empty = EmptyChat()
         self.composer = Composer()
         self.panel = SidePanel()
+        self.exchange = ConversationExchange(controller.list, self)
         self._stack = QStackedWidget()
         self.setFocusProxy(self.composer)
         self._build()
@@ -165,7 +167,9 @@ class ChatPage(QWidget):
             self.composer.setFocus()
 
     def _on_conversations_changed(self) -> None:
-        rows = self._controller.conversations(self.conversations.query)
+        self.conversations.show_folders(self._controller.list.folders())
+        query, folder = self.conversations.query, self.conversations.folder
+        rows = self._controller.list.conversations(query, folder)
         self.conversations.show_conversations(rows, self._open_id)
 
     def _on_conversation_opened(self, conversation: Conversation) -> None:
@@ -312,7 +316,7 @@ class ChatPage(QWidget):
     def _connect_widgets(self) -> None:
         self.banners.restart_requested.connect(self._on_restart_requested)
         self.banners.retry_requested.connect(self._on_retry_requested)
-        self.banners.undo_requested.connect(self._controller.restore_conversation)
+        self.banners.undo_requested.connect(self._controller.list.restore)
         self.composer.submitted.connect(self._on_submitted)
         self.composer.stop_requested.connect(self.stop_reply)
         self.transcript.regenerate_requested.connect(self.regenerate)
@@ -334,13 +338,18 @@ class ChatPage(QWidget):
         self.conversations.open_requested.connect(self._on_open_requested)
         self.conversations.rename_requested.connect(self._controller.rename_conversation)
         self.conversations.delete_requested.connect(self._on_delete_requested)
-        self.conversations.search_changed.connect(lambda _query: self._on_conversations_changed())
+        self.conversations.search_changed.connect(self._on_conversations_changed)
+        self.conversations.pin_requested.connect(self._controller.list.pin)
+        self.conversations.move_requested.connect(self._controller.list.move)
+        self.exchange.connect_panel(self.conversations)
 
     def _connect_controller(self) -> None:
         controller = self._controller
         controller.state_changed.connect(self._on_state_changed)
         controller.model_loaded.connect(self._on_model_loaded)
         controller.conversations_changed.connect(self._on_conversations_changed)
+        controller.list.imported.connect(controller.open_conversation)
+        controller.list.exported.connect(self.banners.show_exported)
         controller.conversation_opened.connect(self._on_conversation_opened)
         controller.turn_added.connect(self._on_turn_added)
         controller.turn_removed.connect(self._on_turn_removed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import Signal
 
 from app.core.events import ErrorInfo, LoadedModel
@@ -59,6 +61,10 @@ class ChatBanners(BannerStack):
         banner = Banner(self.tr("The conversation was deleted."), action=self.tr("Undo"))
         banner.action_requested.connect(lambda: self._on_undo_requested(conversation_id))
         self.show_banner("deleted", banner)
+
+    def show_exported(self, path: Path) -> None:
+        """Conversations were written to a file."""
+        self.show_banner("exported", Banner(self.tr("Saved as {path}.").format(path=path)))
 
     def _show_worker(self, text: str, tone: BannerTone) -> None:
         banner = Banner(text, tone, action=self.tr("Restart"))

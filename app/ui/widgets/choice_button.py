@@ -24,15 +24,31 @@ class ChoiceButton(IconButton):
         self, name: str, choices: Mapping[str, str], parent: QWidget | None = None
     ) -> None:
         super().__init__("chevron_down", name, parent, size=16)
-        self._name, self._choices = name, dict(choices)
+        self._name = name
+        self._choices: dict[str, str] = {}
         self.value = next(iter(choices))
         self.set_kind("picker")
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the text
         self._group = QActionGroup(self)
-        self.setMenu(self._create_menu())
-        self.set_value(self.value)
+        self._group.triggered.connect(lambda action: self._choose(action.data()))
+        self.setMenu(QMenu(self))
+        self.menu().setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self.set_choices(choices)
+
+    def set_choices(self, choices: Mapping[str, str]) -> None:
+        """Offers other values; the one that is shown stays where it is among them."""
+        self._choices = dict(choices)
+        self.menu().clear()
+        for action in self._group.actions():
+            self._group.removeAction(action)
+        for value, label in choices.items():
+            action = self.menu().addAction(label)
+            action.setCheckable(True)
+            action.setData(value)
+            self._group.addAction(action)
+        self.set_value(self.value if self.value in choices else next(iter(choices)))
 
     def set_value(self, value: str) -> None:
         """Shows a value without telling anyone."""
@@ -42,17 +58,6 @@ class ChoiceButton(IconButton):
         self.setAccessibleName(f"{self._name}: {self._choices[value]}")
         for action in self._group.actions():
             action.setChecked(action.data() == value)
-
-    def _create_menu(self) -> QMenu:
-        menu = QMenu(self)
-        menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        for value, label in self._choices.items():
-            action = menu.addAction(label)
-            action.setCheckable(True)
-            action.setData(value)
-            self._group.addAction(action)
-        self._group.triggered.connect(lambda action: self._choose(action.data()))
-        return menu
 
     def _choose(self, value: str) -> None:
         if value != self.value:

@@ -6,10 +6,12 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from app.ui.icons import render_icon
 from app.ui.item_models.conversation_model import ConversationRole
 from app.ui.theme import Tokens, current_tokens, ui_font
 
 _PADDING = 12
+_PIN_SIZE = 14
 
 
 class ConversationDelegate(QStyledItemDelegate):
@@ -32,7 +34,11 @@ class ConversationDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         _paint_background(painter, option, tokens)
         inner = option.rect.adjusted(_PADDING, 8, -_PADDING, -8)
-        _paint_title(painter, inner, index.data(), tokens)
+        title = inner
+        if index.data(ConversationRole.IS_PINNED):
+            _paint_pin(painter, inner, tokens)
+            title = inner.adjusted(0, 0, -_PIN_SIZE - 4, 0)
+        _paint_title(painter, title, index.data(), tokens)
         _paint_moment(painter, inner, index.data(ConversationRole.MOMENT), tokens)
         painter.restore()
 
@@ -44,6 +50,11 @@ def _paint_background(painter: QPainter, option: QStyleOptionViewItem, tokens: T
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(tokens.accent_soft if is_selected else tokens.hover))
         painter.drawRoundedRect(option.rect.adjusted(2, 2, -2, -2), 8, 8)
+
+
+def _paint_pin(painter: QPainter, rect: QRect, tokens: Tokens) -> None:
+    pin = render_icon("pin", tokens.muted, _PIN_SIZE)
+    painter.drawPixmap(rect.right() - _PIN_SIZE + 1, rect.top() + 1, pin)
 
 
 def _paint_title(painter: QPainter, rect: QRect, title: str, tokens: Tokens) -> None:

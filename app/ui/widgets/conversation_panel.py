@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QHBoxLayout,
-    QInputDialog,
     QLabel,
     QLineEdit,
     QListView,
@@ -20,12 +19,15 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.transcript import ConversationSummary
-from app.ui.icons import IconButton, create_icon
+from app.ui.icons import IconButton
 from app.ui.item_models.conversation_model import ConversationModel, ConversationRole
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.choice_button import ChoiceButton
 from app.ui.widgets.conversation_delegate import ConversationDelegate
+from app.ui.widgets.conversation_menu import ConversationMenu
 
 _SEARCH_DELAY_MS = 200
+_ALL = "*"  # no folder's name: those are stripped and not empty
 
 
 class ConversationPanel(QFrame):
@@ -36,14 +38,22 @@ class ConversationPanel(QFrame):
         open_requested(conversation_id)
         rename_requested(conversation_id, title)
         delete_requested(conversation_id)
-        search_changed(query)
+        pin_requested(conversation_id, bool)
+        move_requested(conversation_id, folder): '' takes it out of its folder.
+        export_requested(conversation_id, suffix): `.md` or `.json`; '' for all of them.
+        import_requested
+        search_changed: `query` or `folder` is another.
     """
 
     new_requested = Signal()
     open_requested = Signal(str)
     rename_requested = Signal(str, str)
     delete_requested = Signal(str)
-    search_changed = Signal(str)
+    pin_requested = Signal(str, bool)
+    move_requested = Signal(str, str)
+    export_requested = Signal(str, str)
+    import_requested = Signal()
+    search_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,6 +63,10 @@ class ConversationPanel(QFrame):
         self.search_field = QLineEdit()
         self._nothing = QLabel()
         self.new_button = IconButton("plus", self.tr("New chat (Ctrl+N)"))
+        self.more_button = IconButton("more", self.tr("Import and export"))
+        self.folder_button = ChoiceButton(self.tr("Folder"), self._folder_choices(()))
+        self._folders: tuple[str, ...] = ()
+        self._menu: ConversationMenu | None = None
         self._search_timer = QTimer(self, singleShot=True, interval=_SEARCH_DELAY_MS)
         self._setup_view()
         self._build()
@@ -61,6 +75,17 @@ class ConversationPanel(QFrame):
     def query(self) -> str:
         """What is searched for."""
         return self.search_field.text().strip()
+
+    @property
+    def folder(self) -> str | None:
+        """The folder that is shown; None for all."""
+        return None if self.folder_button.value == _ALL else self.folder_button.value
+
+    def show_folders(self, folders: Sequence[str]) -> None:
+        """Offers these; one that is empty now is not shown any more."""
+        self._folders = tuple(folders)
+        self.folder_button.set_choices(self._folder_choices(folders))
+        self.folder_button.setVisible(bool(folders))
 
     def show_conversations(
         self, rows: Sequence[ConversationSummary], current_id: str | None
@@ -97,32 +122,27 @@ class ConversationPanel(QFrame):
         index = self._view.indexAt(position)
         if not index.isValid():
             return
-        conversation_id, title = index.data(ConversationRole.ID), index.data()
-        menu = QMenu(self)
-        menu.addAction(
-            create_icon("edit"), self.tr("Rename…"), lambda: self._rename(conversation_id, title)
-        )
-        menu.addAction(
-            create_icon("trash"),
-            self.tr("Delete"),
-            lambda: self.delete_requested.emit(conversation_id),
-        )
+        menu = self.create_menu(index.data(ConversationRole.SUMMARY))
         menu.popup(self._view.viewport().mapToGlobal(position))
 
-    def _rename(self, conversation_id: str, title: str) -> None:
-        dialog = QInputDialog(self)
-        dialog.setWindowTitle(self.tr("Rename conversation"))
-        dialog.setLabelText(self.tr("Title"))
-        dialog.setTextValue(title)
-        dialog.textValueSelected.connect(lambda text: self._on_title_entered(conversation_id, text))
-        dialog.open()
+    def create_menu(self, conversation: ConversationSummary) -> ConversationMenu:
+        """What can be done with one of them."""
+        if self._menu is not None:
+            self._menu.deleteLater()
+        self._menu = menu = ConversationMenu(conversation, self._folders, self)
+        menu.pin_requested.connect(self.pin_requested)
+        menu.move_requested.connect(self.move_requested)
+        menu.rename_requested.connect(self.rename_requested)
+        menu.export_requested.connect(self.export_requested)
+        menu.delete_requested.connect(self.delete_requested)
+        return menu
 
-    def _on_title_entered(self, conversation_id: str, title: str) -> None:
-        if title.strip():
-            self.rename_requested.emit(conversation_id, title.strip())
+    def _folder_choices(self, folders: Sequence[str]) -> dict[str, str]:
+        names = {name: name for name in folders}
+        return {_ALL: self.tr("All conversations"), **names, "": self.tr("In no folder")}
 
     def _on_search_timeout(self) -> None:
-        self.search_changed.emit(self.query)
+        self.search_changed.emit()
 
     def _setup_view(self) -> None:
         self._view.setModel(self._model)
@@ -136,6 +156,15 @@ class ConversationPanel(QFrame):
         self._view.customContextMenuRequested.connect(self._on_context_menu_requested)
         self._view.selectionModel().selectionChanged.connect(self._on_selection_changed)
 
+    def _setup_more_menu(self) -> None:
+        menu = QMenu(self)
+        menu.addAction(self.tr("Import conversations…"), self.import_requested.emit)
+        menu.addAction(
+            self.tr("Export all as JSON…"), lambda: self.export_requested.emit("", ".json")
+        )
+        self.more_button.setMenu(menu)
+        self.more_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+
     def _build(self) -> None:
         title = QLabel(self.tr("Chats"))
         title.setFont(ui_font(1.15, bold=True))
@@ -148,16 +177,21 @@ class ConversationPanel(QFrame):
         self.search_field.textChanged.connect(lambda _text: self._search_timer.start())
         self._search_timer.timeout.connect(self._on_search_timeout)
         self.new_button.clicked.connect(self.new_requested)
+        self.folder_button.value_changed.connect(lambda _folder: self.search_changed.emit())
+        self.folder_button.hide()
+        self._setup_more_menu()
         set_role(self._nothing, "tone", "muted")
         self._nothing.setWordWrap(True)
         head = QHBoxLayout()
         head.addWidget(title, 1)
+        head.addWidget(self.more_button)
         head.addWidget(self.new_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 12, 8, 8)
         layout.setSpacing(10)
         layout.addLayout(head)
         layout.addWidget(self.search_field)
+        layout.addWidget(self.folder_button)
         layout.addWidget(self._nothing)
         layout.addWidget(self._view, 1)
         layout.addStretch()

@@ -1,0 +1,150 @@
+"""The conversations that are saved: found, ordered, taken out of the program and brought in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.chat.documents import ConversationTree, from_json, to_json, to_markdown
+from app.chat.store import ChatStore
+from app.chat.transcript import ConversationSummary
+from app.controllers.file_saver import FileSaver
+from app.controllers.threads import FunctionThread
+from app.core.errors import AppError, ChatStoreError
+from app.core.events import ErrorInfo
+
+_MAX_IMPORT_BYTES = 256 << 20
+
+
+class ConversationList(QObject):
+    """Signals (on the GUI thread):
+    changed(): `conversations` is to be read again.
+    imported(str): the last one that was brought in, by its id.
+    exported(Path): the file that was written.
+    failed(ErrorInfo)
+    """
+
+    changed = Signal()
+    imported = Signal(str)
+    exported = Signal(object)
+    failed = Signal(object)
+
+    def __init__(self, store: ChatStore, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._saver = FileSaver(self)
+        self._saver.saved.connect(self.exported)
+        self._saver.failed.connect(self.failed)
+        self._reading: FunctionThread | None = None
+
+    def conversations(
+        self, query: str = "", folder: str | None = None
+    ) -> tuple[ConversationSummary, ...]:
+        """Pinned ones, then the latest; `query` searches titles and contents."""
+        try:
+            return self._store.list_conversations(query, folder)
+        except ChatStoreError as error:
+            self.failed.emit(ErrorInfo.from_exception(error))
+            return ()
+
+    def folders(self) -> tuple[str, ...]:
+        """Those that hold something."""
+        try:
+            return self._store.list_folders()
+        except ChatStoreError as error:
+            self.failed.emit(ErrorInfo.from_exception(error))
+            return ()
+
+    def pin(self, conversation_id: str, is_pinned: bool) -> None:
+        """Keeps it above all others, or not any more."""
+        with self._changing():
+            self._store.pin_conversation(conversation_id, is_pinned)
+
+    def move(self, conversation_id: str, folder: str) -> None:
+        """Puts it into a folder; '' takes it out."""
+        with self._changing():
+            self._store.move_conversation(conversation_id, folder.strip())
+
+    def restore(self, conversation_id: str) -> None:
+        """Brings a deleted conversation back."""
+        with self._changing():
+            self._store.restore_conversation(conversation_id)
+
+    def export_markdown(self, conversation_id: str, path: Path) -> None:
+        """What is shown of it, for people."""
+        with self._reported_errors():
+            text = to_markdown(self._store.load_conversation(conversation_id))
+            self._saver.write(lambda: _write(path, text))
+
+    def export_json(self, conversation_ids: tuple[str, ...], path: Path) -> None:
+        """All versions of some conversations, of all where none is named."""
+        with self._reported_errors():
+            ids = conversation_ids or tuple(
+                row.conversation_id for row in self._store.list_conversations()
+            )
+            trees = [self._store.load_tree(conversation_id) for conversation_id in ids]
+            self._saver.write(lambda: _write(path, to_json(trees)))
+
+    def import_json(self, path: Path) -> None:
+        """Brings in what `export_json` wrote, or a list of messages as OpenAI has it."""
+        if self._reading is None:
+            self._reading = FunctionThread(lambda: _read(path), self)
+            self._reading.returned.connect(self._on_reading_returned)
+            self._reading.errored.connect(self._on_reading_errored)
+            self._reading.start()
+
+    def shutdown(self) -> None:
+        """Waits for what runs."""
+        self._saver.shutdown()
+        if self._reading is not None:
+            self._reading.join()
+
+    @Slot(object)
+    def _on_reading_returned(self, trees: list[ConversationTree]) -> None:
+        self._drop_reading()
+        with self._changing():
+            ids = [self._store.add_tree(tree) for tree in trees]
+            if ids:
+                self.imported.emit(ids[-1])
+
+    @Slot(object)
+    def _on_reading_errored(self, error: ErrorInfo) -> None:
+        self._drop_reading()
+        self.failed.emit(error)
+
+    def _drop_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.join()
+            self._reading.deleteLater()
+            self._reading = None
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with self._reported_errors():
+            yield
+            self.changed.emit()
+
+    @contextmanager
+    def _reported_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except AppError as error:
+            self.failed.emit(ErrorInfo.from_exception(error))
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def _read(path: Path) -> list[ConversationTree]:
+    if path.stat().st_size > _MAX_IMPORT_BYTES:
+        raise ChatStoreError(f"{path.name} is too large for an export of conversations.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ChatStoreError(f"{path.name} holds no text in UTF-8.") from error
+    return from_json(text)
