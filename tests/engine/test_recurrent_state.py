@@ -251,6 +251,20 @@ def test_a_preempted_reply_goes_on_from_its_state(model_dir: Path) -> None:
         assert metrics.tokens_prefilled == 154 + 2
 
 
+def test_a_state_goes_with_the_tokens_that_it_has_seen(model_dir: Path) -> None:
+    """A pool of one page: each prompt cuts what the one before has left behind their beginning."""
+    first = Request(prompt="a" * 40, sampling=GREEDY)  # states behind 39 tokens, and 51
+    second = Request(prompt="a" * 39 + "b" * 30, sampling=GREEDY)
+    third = Request(prompt="a" * 39 + "b" * 20 + "c", sampling=GREEDY)
+    with open_run(model_dir, max_model_len=200) as run:
+        wanted = run.answer(third)
+    with open_run(model_dir, num_slots=1, num_pages=1, max_model_len=200) as run:
+        run.answer(first)
+        run.answer(second)
+        assert run.answer(third) == wanted
+        assert [run.cached(request) for request in (second, third)] == [39, 39]
+
+
 def test_states_are_kept_within_a_limit_and_counted(model_dir: Path) -> None:
     with open_run(model_dir) as run:
         for n in range(MAX_SNAPSHOTS):
