@@ -13,7 +13,9 @@ from app.core.settings_store import SettingsStore
 from app.gui import Program
 from app.ui.dialogs.remote_dialog import RemoteDialog
 from tests.remote.fake_openai import KEY, FakeOpenAI
-from tests.ui.window_support import TIMEOUT_MS, running_program, texts
+from tests.ui.window_support import running_program, texts
+
+TIMEOUT_MS = 20_000
 
 
 @pytest.fixture

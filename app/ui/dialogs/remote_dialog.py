@@ -58,10 +58,8 @@ class RemoteDialog(QDialog):
         if not models:
             self._show_status(self.tr("It answers, but has no model loaded."), "warning")
             return
-        text = (
-            self.tr("It answers, with {n} models.") if len(models) > 1 else self.tr("It answers.")
-        )
-        self._show_status(text.format(n=len(models)), "success")
+        text = self.tr("It answers. Models: {n}.").format(n=len(models))
+        self._show_status(text, "success")
         chosen = self.model.value
         self._form.removeRow(self.model)
         self.model = self._create_models(tuple(model.name for model in models))
