@@ -28,6 +28,7 @@ from app.chat.store import ChatStore
 from app.controllers.bridge import EventBridge
 from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
+from app.controllers.disk import DiskController
 from app.controllers.download import DownloadController
 from app.controllers.garbage import GuiGarbageCollector
 from app.controllers.library import LibraryController
@@ -101,6 +102,7 @@ class Program:
             conversion=ConversionController(library_dir()),
             chat=chat,
             library=LibraryController(library_dir()),
+            disk=DiskController(library_dir(), self.settings),
             validation=ValidationController(),
             download=DownloadController(self.settings),
             server=ServerController(chat.engine, self.settings, Keychain(keys_dir())),
@@ -138,6 +140,7 @@ class Program:
         self.controllers.server.shutdown()
         self.controllers.chat.shutdown()
         self.controllers.library.shutdown()
+        self.controllers.disk.shutdown()
         self.window.chat_page.shutdown()
         self._garbage.stop()
 

@@ -135,14 +135,18 @@ class ConversionController(QObject):
         tokenizer_dir: Path | None = None,
         overwrite: bool = False,
         start: bool = True,
+        output: Path | None = None,
     ) -> None:
-        """Queues dropped files or folders; `start` False: each waits in PLANNED for `start()`."""
+        """Queues dropped files or folders; `start` False: each waits in PLANNED for `start()`.
+
+        `output` is the folder of a single one that is not called like its source.
+        """
         for source in sources:
             self._queue.append(
                 ConversionJob(
                     job_id=next(self._job_ids),
                     source=source,
-                    output=self._library_dir / create_output_name(source),
+                    output=output or self._library_dir / create_output_name(source),
                     options=options or ConversionOptions(),
                     tokenizer_dir=tokenizer_dir,
                     overwrite=overwrite,
@@ -152,6 +156,10 @@ class ConversionController(QObject):
         self.queue_changed.emit(self.queue)
         if self._current is None:
             self._start_next()
+
+    def set_library_dir(self, library_dir: Path) -> None:
+        """Where checkpoints of jobs that are queued from now on appear."""
+        self._library_dir = library_dir
 
     def resume(self, job: ConversionJob) -> None:
         """Queues a job that was cancelled with `keep_parts`, to go on as it was begun."""

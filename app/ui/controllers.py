@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
+from app.controllers.disk import DiskController
 from app.controllers.download import DownloadController
 from app.controllers.library import LibraryController
 from app.controllers.remote import RemoteController
@@ -20,6 +21,7 @@ class Controllers:
     conversion: ConversionController
     chat: ChatController
     library: LibraryController
+    disk: DiskController
     validation: ValidationController
     download: DownloadController
     server: ServerController

@@ -14,14 +14,17 @@ from app.controllers.remote_link import ConnectRemote
 from app.core.events import ErrorInfo
 from app.core.settings import SETTING_FIELDS
 from app.core.settings_store import SettingsStore
+from app.engine.request import OverflowPolicy
 from app.remote.endpoint import RemoteEndpoint
 from app.ui.controllers import Controllers
 from app.ui.dialogs.close_dialog import CloseDialog
 from app.ui.dialogs.remote_dialog import RemoteDialog
 from app.ui.dialogs.source_dialog import SourceDialog
+from app.ui.library_shell import LibraryShell
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
 from app.ui.pages.download_page import DownloadPage
+from app.ui.pages.library_page import LibraryPage
 from app.ui.pages.server_page import ServerPage
 from app.ui.pages.settings_page import SettingsPage
 from app.ui.pages.validate_page import ValidatePage
@@ -63,6 +66,7 @@ class MainWindow(QMainWindow):
         self.validate_page = ValidatePage(controllers.validation)
         self.download_page = DownloadPage(controllers.download)
         self.server_page = ServerPage(controllers.server)
+        self.library_page = LibraryPage(controllers.disk, has_starter=starter is not None)
         self.settings_page = SettingsPage(settings)
         self.banners = BannerStack()
         self._pages = QStackedWidget()
@@ -73,6 +77,7 @@ class MainWindow(QMainWindow):
                 NavigationItem("validate", self.tr("Validate"), "Ctrl+3"),
                 NavigationItem("download", self.tr("Download"), "Ctrl+4"),
                 NavigationItem("server", self.tr("Server"), "Ctrl+5"),
+                NavigationItem("library", self.tr("Library"), "Ctrl+6"),
                 NavigationItem("settings", self.tr("Settings"), "Ctrl+,"),
             ],
             theme.mode,
@@ -83,6 +88,7 @@ class MainWindow(QMainWindow):
         self._build()
         self.overlay.paths_dropped.connect(self._on_overlay_paths_dropped)
         self._connect()
+        self.library_shell = LibraryShell(self.library_page, controllers, self)
         self._create_shortcuts()
         self._restore_geometry()
 
@@ -120,6 +126,7 @@ class MainWindow(QMainWindow):
         idle_unload_s = values.idle_unload_min * 60.0 or None
         command = ConfigureEngine(idle_unload_s, keeps_conversations=values.keeps_kv)
         self._controllers.chat.engine.configure(command)
+        self._controllers.chat.overflow = OverflowPolicy(values.overflow)
 
     def show_message(self, key: str, text: str, tone: BannerTone, detail: str = "") -> None:
         """Shows a sentence above every page until it is dismissed."""
@@ -209,7 +216,7 @@ class MainWindow(QMainWindow):
             self.navigation.show_theme(self._theme.mode)
         elif name == "font_percent":
             self._theme.set_font_percent(values.font_percent)
-        elif name in ("idle_unload_min", "keeps_kv"):
+        elif name in ("idle_unload_min", "keeps_kv", "overflow"):
             self.configure_engine()
 
     def _zoom(self, steps: int) -> None:
@@ -259,6 +266,7 @@ class MainWindow(QMainWindow):
             self.validate_page,
             self.download_page,
             self.server_page,
+            self.library_page,
             self.settings_page,
         ):
             self._pages.addWidget(page)
@@ -309,11 +317,13 @@ class MainWindow(QMainWindow):
         chat = self.chat_page
         everywhere: dict[str, Callable[[], object]] = {
             "Ctrl+O": self.pick_files,
+            "Ctrl+Q": self.close,
             "Ctrl+1": lambda: self.show_page(chat),
             "Ctrl+2": lambda: self.show_page(self.convert_page),
             "Ctrl+3": lambda: self.show_page(self.validate_page),
             "Ctrl+4": lambda: self.show_page(self.download_page),
             "Ctrl+5": lambda: self.show_page(self.server_page),
+            "Ctrl+6": lambda: self.show_page(self.library_page),
             "Ctrl+,": lambda: self.show_page(self.settings_page),
             "Ctrl+=": lambda: self._zoom(1),
             "Ctrl++": lambda: self._zoom(1),

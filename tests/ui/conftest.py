@@ -8,6 +8,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.gui import Program
+from app.ui.pages.library_page import LibraryPage
+from tests.ui.library_items import QuietDisk
 from tests.ui.window_support import OFFSCREEN_NOISE, running_program
 
 
@@ -23,3 +25,21 @@ def program(qtbot: QtBot) -> Iterator[Program]:
     """The program with its window shown and no model loaded."""
     with running_program() as running:
         yield running
+
+
+@pytest.fixture
+def disk(qtbot: QtBot) -> Iterator[QuietDisk]:
+    """A disk that only remembers what it is asked for."""
+    made = QuietDisk()
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def library_page(qtbot: QtBot, disk: QuietDisk) -> LibraryPage:
+    """Shown, before anything was found."""
+    widget = LibraryPage(disk, has_starter=True)
+    qtbot.addWidget(widget)
+    widget.resize(1180, 820)
+    widget.show()
+    return widget

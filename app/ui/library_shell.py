@@ -1,0 +1,60 @@
+"""What the Library page asks of the other pages, and what they tell it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.ui.controllers import Controllers
+from app.ui.dialogs.move_library_dialog import MoveLibraryDialog
+from app.ui.pages.library_page import LibraryPage
+
+if TYPE_CHECKING:
+    from app.ui.main_window import MainWindow
+
+
+class LibraryShell(QObject):
+    """Lives as long as the window."""
+
+    def __init__(self, page: LibraryPage, controllers: Controllers, window: MainWindow) -> None:
+        super().__init__(window)
+        self._page, self._controllers, self._window = page, controllers, window
+        page.chat_requested.connect(window.chat_with)
+        page.convert_requested.connect(lambda path: window.offer([path]))
+        page.validate_requested.connect(lambda path: window.validate([path]))
+        page.starter_requested.connect(window.convert_starter)
+        page.pick_requested.connect(window.pick_files)
+        page.download_requested.connect(lambda: window.show_page(window.download_page))
+        page.fetch_requested.connect(self._on_fetch_requested)
+        page.resume_requested.connect(self._on_resume_requested)
+        page.move_requested.connect(self.ask_to_move)
+        controllers.conversion.finished.connect(page.refresh)
+        controllers.conversion.cancelled.connect(page.refresh)
+        controllers.download.finished.connect(page.refresh)
+        controllers.disk.moved.connect(self._on_library_moved)
+        for changed in (controllers.disk.removed, controllers.disk.restored):
+            changed.connect(controllers.library.refresh)
+
+    def ask_to_move(self) -> None:
+        """Opens the dialog that moves the library."""
+        dialog = MoveLibraryDialog(self._controllers.disk.library_dir, self._window)
+        dialog.folder_chosen.connect(self._on_folder_chosen)
+        dialog.open()
+
+    def _on_folder_chosen(self, folder: Path) -> None:
+        self._window.show_page(self._page)
+        self._controllers.disk.move_library(folder)
+
+    def _on_library_moved(self, source: Path, target: Path) -> None:
+        self._controllers.library.set_library_dir(target)
+        self._controllers.conversion.set_library_dir(target)
+
+    def _on_fetch_requested(self, reference: str) -> None:
+        self._window.show_page(self._window.download_page)
+        self._controllers.download.hub.submit(reference)
+
+    def _on_resume_requested(self, source: Path, output: Path) -> None:
+        self._window.show_page(self._window.convert_page)
+        self._controllers.conversion.enqueue([source], start=False, output=output)

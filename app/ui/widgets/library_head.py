@@ -1,0 +1,138 @@
+"""The top of the Library page: how much there is and how much is free, a filter, the folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.library_events import LibraryScanned
+from app.core.units import format_bytes
+from app.ui.icons import IconButton
+from app.ui.theme import set_role, ui_font
+
+_STEPS = 1000
+
+
+class LibraryHead(QWidget):
+    """Signals:
+    filter_changed(str): words that every item shown must hold.
+    refresh_requested, move_requested, reveal_requested
+    folder_requested: list another folder, too. folder_dropped(Path): list it no more.
+    about_to_show_folders: answer with `show_folders`.
+    """
+
+    filter_changed = Signal(str)
+    refresh_requested = Signal()
+    move_requested = Signal()
+    reveal_requested = Signal()
+    folder_requested = Signal()
+    folder_dropped = Signal(object)
+    about_to_show_folders = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = QLabel(self.tr("Library"))
+        self._title.setFont(ui_font(1.8, bold=True))
+        self.summary = QLabel()
+        set_role(self.summary, "tone", "muted")
+        self.volume = QProgressBar()
+        self.volume.setTextVisible(False)
+        self.volume.setFixedWidth(140)
+        self.volume.setRange(0, _STEPS)
+        self.scanning = QProgressBar()
+        self.scanning.setTextVisible(False)
+        self.scanning.setAccessibleName(self.tr("Looking at this disk"))
+        set_role(self.scanning, "thin", True)
+        self.filter = QLineEdit()
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setPlaceholderText(self.tr("Filter by name, family, bits or folder"))
+        self.filter.setAccessibleName(self.tr("Filter"))
+        self.refresh_button = IconButton("regenerate", self.tr("Look again (F5)"))
+        self.refresh_button.setShortcut("F5")
+        self.folders_button = QPushButton(self.tr("Folders"))
+        self._menu = QMenu(self)
+        self._build()
+        self.set_scanning(False)
+
+    def show_space(self, scanned: LibraryScanned) -> None:
+        """How much the items take, and what is left on the library's volume."""
+        total = sum(item.size_bytes for item in scanned.items)
+        space = scanned.space
+        facts = {
+            "count": len(scanned.items),
+            "size": format_bytes(total),
+            "free": format_bytes(space.free_bytes),
+            "all": format_bytes(space.total_bytes),
+        }
+        text = self.tr("{count} items, {size}  ·  {free} of {all} free").format(**facts)
+        self.summary.setText(text)
+        used = space.total_bytes - space.free_bytes
+        self.volume.setValue(used * _STEPS // max(space.total_bytes, 1))
+        self.volume.setAccessibleName(self.tr("Used of the library's disk"))
+        self.volume.setToolTip(str(space.path))
+        self.volume.show()
+
+    def show_folders(self, folders: Sequence[Path]) -> None:
+        """Fills the menu."""
+        self._menu.clear()
+        self._menu.addAction(self.tr("List a folder of mine…"), self.folder_requested.emit)
+        for folder in folders:
+            text = self.tr("No longer list {path}").format(path=folder)
+            self._menu.addAction(text, partial(self.folder_dropped.emit, folder))
+        self._menu.addSeparator()
+        self._menu.addAction(self.tr("Show the library's folder"), self.reveal_requested.emit)
+        self._move = self._menu.addAction(self.tr("Move the library…"), self.move_requested.emit)
+        self._move.setEnabled(not self._is_busy)
+
+    def set_scanning(self, is_scanning: bool) -> None:
+        """Whether the disk is being looked at."""
+        self.scanning.setRange(0, 0 if is_scanning else 1)
+        self.scanning.setValue(0)
+        self.refresh_button.setEnabled(not is_scanning)
+        if is_scanning and not self.summary.text():
+            self.summary.setText(self.tr("Looking at this disk…"))
+
+    def set_can_filter(self, can_filter: bool) -> None:
+        """Whether there is something to filter."""
+        self.filter.setEnabled(can_filter)
+
+    def set_busy(self, is_busy: bool) -> None:
+        """Whether something runs on the disk, so that the library cannot be moved."""
+        self._is_busy = is_busy
+
+    def _build(self) -> None:
+        self._is_busy = False
+        self.volume.hide()
+        self.folders_button.setMenu(self._menu)
+        self._menu.aboutToShow.connect(self.about_to_show_folders)
+        self.filter.textChanged.connect(self.filter_changed)
+        self.refresh_button.clicked.connect(self.refresh_requested)
+        head, tools = QHBoxLayout(), QHBoxLayout()
+        head.setSpacing(14)
+        head.addWidget(self._title)
+        head.addStretch()
+        head.addWidget(self.summary)
+        head.addWidget(self.volume)
+        tools.setSpacing(8)
+        tools.addWidget(self.filter, 1)
+        tools.addWidget(self.refresh_button)
+        tools.addWidget(self.folders_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(10)
+        layout.addLayout(head)
+        layout.addLayout(tools)
+        layout.addWidget(self.scanning)
