@@ -208,6 +208,8 @@ HARMONY = """{%- macro type_of(spec) -%}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|start|>assistant' }}{% endif %}"""
 
+UNKNOWN_TOOLS = "{% if tools %}{{ tools | tojson }}{% endif %}" + CHATML
+
 TEMPLATES = {
     "chatml": CHATML,
     "hermes": HERMES,
@@ -218,6 +220,7 @@ TEMPLATES = {
     "mistral named": MISTRAL_NAMED,
     "granite": GRANITE,
     "harmony": HARMONY,
+    "unknown tools": UNKNOWN_TOOLS,
 }
 # What each has as special tokens besides `<|im_start|>` and its like.
 SPECIAL_TOKENS = {
