@@ -1,6 +1,6 @@
 #include "attention_block.h"
 
-#include <cmath>
+#include "rounded_math.h"
 
 namespace di {
 
@@ -119,7 +119,7 @@ void AttentionBlock::prepare_heads(float* heads, int32_t count, const std::vecto
 float AttentionBlock::score_scale(int32_t position) const {
     if (config_.query_scaling_beta == 0.0f) return config_.attention_multiplier;
     const float turns = static_cast<float>(position / config_.query_scaling_length);
-    return config_.attention_multiplier * (1.0f + config_.query_scaling_beta * std::log(1.0f + turns));
+    return config_.attention_multiplier * (1.0f + config_.query_scaling_beta * rounded_log1p(turns));
 }
 
 void AttentionBlock::attend(const Batch& batch, const Layer& layer, int32_t index, const Activations& q, Activations& out) {

@@ -6,6 +6,7 @@
 
 #include "core.h"
 #include "core_math.h"
+#include "rounded_math.h"
 
 namespace {
 
@@ -252,7 +253,7 @@ void merge_page(const AttentionTask& t, float* next, float* into) {
     const int stride = di::partial_stride(t.value_dim), count = t.num_rows * t.num_heads;
     for (int i = 0; i < count; ++i, next += stride, into += stride) {
         const float best = best_of(t, next) > best_of(t, into) ? best_of(t, next) : best_of(t, into);
-        const float old_share = expf(best_of(t, into) - best), new_share = expf(best_of(t, next) - best);
+        const float old_share = di::rounded_exp(best_of(t, into) - best), new_share = di::rounded_exp(best_of(t, next) - best);
         for (int d = 0; d < sums_width(t); d += 16) {
             const F32x16 old_sums = load(into + d) * broadcast(old_share);
             store(into + d, fma(load(next + d), broadcast(new_share), old_sums));
@@ -266,8 +267,8 @@ void merge_page(const AttentionTask& t, float* next, float* into) {
 inline float output_share(const AttentionTask& t, float* partial, int head) {
     if (!t.sinks) return 1.0f / total_of(t, partial);
     const float best = best_of(t, partial) > t.sinks[head] ? best_of(t, partial) : t.sinks[head];
-    const float share = expf(best_of(t, partial) - best);
-    return share / (total_of(t, partial) * share + expf(t.sinks[head] - best));
+    const float share = di::rounded_exp(best_of(t, partial) - best);
+    return share / (total_of(t, partial) * share + di::rounded_exp(t.sinks[head] - best));
 }
 
 // out = sums / total

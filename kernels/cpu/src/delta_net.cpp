@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "rounded_math.h"
+
 namespace di {
 namespace {
 
@@ -12,8 +14,8 @@ constexpr float kLengthEps = 1e-6f;  // inside the root, as in transformers' l2n
 int32_t channels(const di_delta_net& c) { return 2 * c.num_key_heads * c.key_head_dim + c.num_value_heads * c.value_head_dim; }
 
 // ln(1 + e^x), by x itself where float32 knows no difference.
-float softplus(float x) { return x > 20.0f ? x : std::log1p(std::exp(x)); }
-float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
+float softplus(float x) { return x > 20.0f ? x : rounded_log1p(rounded_exp(x)); }
+float sigmoid(float x) { return 1.0f / (1.0f + rounded_exp(-x)); }
 
 }  // namespace
 
@@ -112,7 +114,7 @@ void DeltaNetBlock::mix_head(const Batch& batch, const DeltaNet& net, int32_t in
         const size_t h = static_cast<size_t>(head);
         const float step = softplus(a_.row(r)[head] + net.dt_bias[h]);
         runner_.core.delta_step({state, qkv + key_at, qkv + key_size_ + key_at, qkv + 2 * key_size_ + head * value_dim, mixed,
-                                 std::exp(-net.decay[h] * step), sigmoid(b_.row(r)[head]), key_dim, value_dim,
+                                 rounded_exp(-net.decay[h] * step), sigmoid(b_.row(r)[head]), key_dim, value_dim,
                                  states_.value_stride()});
         runner_.core.rms_norm(mixed, net.norm.data(), eps_, value_dim, mixed);
         runner_.core.activate(HiddenAct::kSilu, z_.row(r) + head * value_dim, mixed, value_dim);

@@ -1,7 +1,8 @@
 #include "moe_block.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "rounded_math.h"
 
 namespace di {
 namespace {
@@ -164,7 +165,7 @@ void MoeBlock::add_shared(const MixtureOfExperts& moe, const Activations& source
     const Product gate{moe.shared_gate, &plain, shared_gates_.data(), 1, nullptr};
     runner_.run_products(&gate, 1);
     runner_.pool.parallel_for(num_rows_, [&](int32_t r) {
-        const float weight = 1.0f / (1.0f + std::exp(-shared_gates_[r]));
+        const float weight = 1.0f / (1.0f + rounded_exp(-shared_gates_[r]));
         runner_.core.add_scaled(out.row(r), shared_out_.row(r), weight, out.width);
     });
 }

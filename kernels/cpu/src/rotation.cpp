@@ -1,9 +1,8 @@
 #include "rotation.h"
 
-#include <cmath>
-
 #include "activations.h"
 #include "layer.h"
+#include "rounded_math.h"
 
 namespace di {
 
@@ -19,8 +18,8 @@ void Rotation::set_positions(const int32_t* positions, int32_t rows) {
     for (int32_t r = 0; r < rows; ++r) {
         for (size_t i = 0; i < inv_freq_.size(); ++i, ++at) {
             const float angle = static_cast<float>(positions[r]) * inv_freq_[i];
-            cos_[at] = std::cos(angle) * factor_;
-            sin_[at] = std::sin(angle) * factor_;
+            cos_[at] = rounded_cos(angle) * factor_;
+            sin_[at] = rounded_sin(angle) * factor_;
         }
     }
 }

@@ -1,8 +1,9 @@
 #include "router.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+
+#include "rounded_math.h"
 
 namespace di {
 namespace {
@@ -34,12 +35,12 @@ void Router::score(float* logits) const {
     const int32_t n = moe_.num_experts;
     const RouterScoring scoring = static_cast<RouterScoring>(moe_.scoring);
     if (scoring == RouterScoring::kSigmoid) {
-        for (int32_t e = 0; e < n; ++e) logits[e] = 1.0f / (1.0f + std::exp(-logits[e]));
+        for (int32_t e = 0; e < n; ++e) logits[e] = 1.0f / (1.0f + rounded_exp(-logits[e]));
     }
     if (scoring != RouterScoring::kSoftmax) return;
     const float best = *std::max_element(logits, logits + n);
     float total = 0.0f;
-    for (int32_t e = 0; e < n; ++e) total += logits[e] = std::exp(logits[e] - best);
+    for (int32_t e = 0; e < n; ++e) total += logits[e] = rounded_exp(logits[e] - best);
     for (int32_t e = 0; e < n; ++e) logits[e] /= total;
 }
 
@@ -68,7 +69,7 @@ void Router::weigh(Choice* choices) const {
     if (static_cast<RouterScoring>(moe_.scoring) == RouterScoring::kSoftmaxTopK) {
         const float best = std::max_element(choices, choices + k, [](Choice a, Choice b) { return a.weight < b.weight; })->weight;
         float total = 0.0f;
-        for (int32_t i = 0; i < k; ++i) total += choices[i].weight = std::exp(choices[i].weight - best);
+        for (int32_t i = 0; i < k; ++i) total += choices[i].weight = rounded_exp(choices[i].weight - best);
         for (int32_t i = 0; i < k; ++i) choices[i].weight /= total;
     }
     float sum = 1e-20f;
