@@ -10,6 +10,7 @@ import os
 import runpy
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 # cuda.pathfinder (CuPy's) looks for libraries in a fresh interpreter.
 _RUNNABLE = ("cuda.pathfinder.",)
@@ -53,6 +54,12 @@ def give_streams() -> None:
         stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process
     sys.stdout = sys.stdout or stream
     sys.stderr = sys.stderr or stream
+
+
+def portable_home() -> Path | None:
+    """The folder `data` beside the program where `portable.txt` lies there, as in the zip."""
+    folder = Path(sys.executable).parent
+    return folder / "data" if is_frozen() and (folder / "portable.txt").is_file() else None
 
 
 def missing_extra(extra: str, packages: str) -> str:

@@ -1,4 +1,6 @@
-"""Where things live on this disk. `DEEPINFER_HOME` moves all of it (tests, portable use)."""
+"""Where things live on this disk. `DEEPINFER_HOME` moves all of it; `portable.txt` in a bundle
+moves it beside the programs.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,16 @@ from pathlib import Path
 
 import platformdirs
 
+from app.core.frozen import portable_home
+
 _APP = "DeepInfer"
 
 
 def home_dir() -> Path:
     """The program's data: settings, chats, logs. Never named cache, never inside the library."""
-    override = os.environ.get("DEEPINFER_HOME")
-    return Path(override) if override else Path(platformdirs.user_data_dir(_APP, appauthor=False))
+    if override := os.environ.get("DEEPINFER_HOME"):
+        return Path(override)
+    return portable_home() or Path(platformdirs.user_data_dir(_APP, appauthor=False))
 
 
 def default_library_dir() -> Path:

@@ -61,6 +61,16 @@ def test_a_place_that_cannot_be_written_costs_the_text_alone(tmp_path: Path) -> 
     assert done.returncode == 0
 
 
+def test_a_mark_beside_the_program_keeps_everything_there(tmp_path: Path) -> None:
+    code = f"sys.executable = {str(tmp_path / 'deepinfer')!r}; "
+    code += "from app.core.paths import home_dir; print(home_dir())"
+    apart = _run(code, DEEPINFER_HOME="").stdout.strip()
+    (tmp_path / "portable.txt").touch()
+    beside = _run(code, DEEPINFER_HOME="").stdout.strip()
+    assert Path(beside) == tmp_path / "data"
+    assert Path(apart) not in (Path(beside), tmp_path)
+
+
 def test_a_bundle_does_not_speak_of_the_source_checkout() -> None:
     assert "dev.py install reference" in missing_extra("reference", "torch")
     done = _run("from app.core.frozen import missing_extra as m; print(m('reference', 'torch'))")
