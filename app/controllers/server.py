@@ -14,6 +14,7 @@ from app.controllers.request_log import RequestLog
 from app.core.errors import EngineError, UsageError
 from app.core.events import EngineStateChanged, ErrorInfo, Event, WorkerDied, WorkerStopped
 from app.core.keychain import Keychain, KeyPlace
+from app.core.lan_address import find_lan_address
 from app.core.server_events import (
     ServerFailed,
     ServerRequestEvent,
@@ -101,6 +102,16 @@ class ServerController(QObject):
     def allows_lan(self) -> bool:
         """Whether other machines may come in."""
         return self._settings.values.server_allow_lan
+
+    @property
+    def lan_url(self) -> str:
+        """Where other machines find the open port; '' where they may not come in, or this machine
+        is on no network.
+        """
+        if not self.base_url or not self.allows_lan:
+            return ""
+        address = find_lan_address()
+        return f"http://{address}:{self.port}/v1" if address else ""
 
     @property
     def starts_with_program(self) -> bool:

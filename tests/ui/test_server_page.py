@@ -84,14 +84,14 @@ def test_one_switch_is_seen_in_both_places(
     wait_for(qtbot, controller, ServerState.ON)
     assert toggle.label.text() == ":8231"
     assert page.card.switch.isChecked()
-    assert page.card.url.text() == "http://127.0.0.1:8231/v1"
-    page.card.copy_button.click()
+    assert page.card.url.address.text() == "http://127.0.0.1:8231/v1"
+    page.card.url.copy_button.click()
     assert QGuiApplication.clipboard().text() == "http://127.0.0.1:8231/v1"
     page.card.switch.setFocus()
     qtbot.keyClick(page.card.switch, Qt.Key.Key_Space)
     wait_for(qtbot, controller, ServerState.OFF)
     assert not toggle.switch.isChecked()
-    assert not page.card.url_frame.isVisible()
+    assert not page.card.url.isVisible()
 
 
 def test_a_port_that_is_taken_is_said_and_the_free_one_taken(
@@ -204,6 +204,7 @@ def test_the_network_demands_a_key(
     qtbot.keyClick(page.options.key.edit, Qt.Key.Key_Delete)
     qtbot.keyClick(page.options.key.edit, Qt.Key.Key_Return)
     assert not page.options.lan.isChecked()
+    assert "nothing outside" in page.options.port_note.text()
     assert 'api_key="none"' in page.example.code.code
 
 

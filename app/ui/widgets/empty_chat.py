@@ -77,8 +77,8 @@ class EmptyChat(QWidget):
         """A model is on its way."""
         self._show("chip", self.tr("Loading {name}…").format(name=name), self.tr("A moment."), [])
 
-    def show_ready(self, name: str) -> None:
-        """A model waits for the first message."""
+    def show_ready(self, name: str, remote_url: str = "") -> None:
+        """A model waits for the first message, here or at another server."""
         suggestions = (
             self.tr("Explain why the sky is blue, in three sentences."),
             self.tr("Write a Python function that reverses a string."),
@@ -88,6 +88,8 @@ class EmptyChat(QWidget):
             self._button(text, partial(self.suggestion_chosen.emit, text)) for text in suggestions
         ]
         hint = self.tr("Everything stays on this machine.")
+        if remote_url:
+            hint = self.tr("What you write is sent to {url}.").format(url=remote_url)
         self._show("chat", self.tr("{name} is ready").format(name=name), hint, buttons)
 
     def _button(

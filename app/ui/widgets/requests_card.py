@@ -94,9 +94,7 @@ class RequestsCard(Card):
             Column(self.tr("Client"), lambda r: r.event.client, tool_tip=lambda r: r.event.path),
             Column(self.tr("Began"), lambda r: format_moment(r.started, datetime.now())),
             Column(self.tr("Model"), lambda r: r.event.model or "–"),
-            Column(
-                self.tr("Prompt"), lambda r: format_count(r.event.prompt_tokens), is_number=True
-            ),
+            Column(self.tr("Prompt"), _prompt, is_number=True),
             Column(self.tr("Reply"), _reply, is_number=True),
             Column(self.tr("tok/s"), _rate, is_number=True),
             Column(self.tr("Took"), lambda r: format_duration(r.duration_s), is_number=True),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.controllers.server import ServerController, ServerState
-from app.ui.theme import mono_font, set_role, ui_font
+from app.ui.theme import set_role, ui_font
+from app.ui.widgets.address_row import AddressRow
 from app.ui.widgets.card import Card, create_chip
-from app.ui.widgets.copy_button import CopyButton
 from app.ui.widgets.server_toggle import show_on_switch
 from app.ui.widgets.switch import Switch
 
@@ -28,9 +28,8 @@ class ServerCard(Card):
         self.title.setFont(ui_font(1.2, bold=True))
         self.note = QLabel()
         self.rate = create_chip()
-        self.url = QLabel()
-        self.copy_button = CopyButton(lambda: self.url.text(), self.tr("Copy the base URL"))
-        self.url_frame = QFrame()
+        self.url = AddressRow(self.tr("Base URL"))
+        self.lan_url = AddressRow(self.tr("Base URL for other machines"))
         self.free_port_button = QPushButton()
         self.model_button = QPushButton(self.tr("Choose a model"))
         self._build()
@@ -40,10 +39,9 @@ class ServerCard(Card):
         """Shows what became of the switch."""
         show_on_switch(self.switch, state)
         self.title.setText(self._title(state))
-        self.url.setText(self._controller.base_url)
-        is_on = state is ServerState.ON
-        self.url_frame.setVisible(is_on)
-        self.rate.setVisible(is_on)
+        self.url.show_address(self._controller.base_url)
+        self.lan_url.show_address(self._controller.lan_url)
+        self.rate.setVisible(state is ServerState.ON)
         free_port = self._controller.free_port
         self.free_port_button.setVisible(state is ServerState.FAILED and free_port is not None)
         self.free_port_button.setText(self.tr("Use port {n}").format(n=free_port))
@@ -91,12 +89,6 @@ class ServerCard(Card):
     def _build(self) -> None:
         self.note.setWordWrap(True)
         self.note.setTextFormat(Qt.TextFormat.PlainText)
-        self.url.setFont(mono_font(1.05))
-        self.url.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse
-            | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self.url.setAccessibleName(self.tr("Base URL"))
         set_role(self.free_port_button, "kind", "primary")
         self.switch.clicked.connect(self._controller.set_on)
         self.free_port_button.clicked.connect(self._controller.take_free_port)
@@ -108,7 +100,8 @@ class ServerCard(Card):
         head.addWidget(self.rate)
         self.rows.addLayout(head)
         self.rows.addLayout(self._create_note_row())
-        self.rows.addWidget(self._create_url_row())
+        self.rows.addWidget(self.url)
+        self.rows.addWidget(self.lan_url)
 
     def _create_note_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -117,18 +110,3 @@ class ServerCard(Card):
         row.addWidget(self.model_button)
         row.addWidget(self.free_port_button)
         return row
-
-    def _create_url_row(self) -> QFrame:
-        set_role(self.url_frame, "card", "sunken")
-        name = QLabel(self.tr("Base URL"))
-        name.setFont(ui_font(0.84))
-        set_role(name, "tone", "muted")
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(name)
-        words.addWidget(self.url)
-        row = QHBoxLayout(self.url_frame)
-        row.setContentsMargins(14, 9, 10, 9)
-        row.addLayout(words, 1)
-        row.addWidget(self.copy_button)
-        return self.url_frame

@@ -32,7 +32,7 @@ class ServerOptionsCard(Card):
             self.tr("API key"), self.tr("None: programs of this machine need no key")
         )
         self.generate_button = QPushButton(self.tr("Generate"))
-        self.key_note = _create_note()
+        self.key_note, self.port_note = _create_note(), _create_note()
         self._build()
         self._connect()
         self.refresh()
@@ -54,6 +54,7 @@ class ServerOptionsCard(Card):
             field.blockSignals(False)
         self.key.show_key(controller.api_key)
         self.key_note.setText(self._key_note())
+        self.port_note.setText(self._port_note())
 
     def _key_note(self) -> str:
         if not self._controller.api_key:
@@ -65,6 +66,11 @@ class ServerOptionsCard(Card):
             ),
         }.get(self._controller.key_place, "")
         return f"{self.tr('Every client must send it.')} {place}".rstrip()
+
+    def _port_note(self) -> str:
+        if self._controller.allows_lan:
+            return self.tr("Open to every machine of the local network.")
+        return self.tr("On 127.0.0.1: nothing outside this machine reaches it.")
 
     def _on_port_changed(self, value: float) -> None:
         self._controller.set_port(round(value))
@@ -100,13 +106,12 @@ class ServerOptionsCard(Card):
         grid.setHorizontalSpacing(18)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
-        near = self.tr("On 127.0.0.1: nothing outside this machine reaches it.")
         far = self.tr(
             "Opens the port to the local network; then a key is demanded. The connection is not "
             "encrypted: anybody on the way can read it."
         )
         left = Qt.AlignmentFlag.AlignLeft
-        _add_rows(grid, self.tr("Port"), self.port, _create_note(near), left)
+        _add_rows(grid, self.tr("Port"), self.port, self.port_note, left)
         _add_rows(grid, self.tr("API key"), self._create_key_row(), self.key_note)
         _add_rows(grid, self.tr("Network"), self.lan, _create_note(far), left)
         _add_rows(grid, "", self.autostart, None, left)
