@@ -1,4 +1,4 @@
-"""How much of a prompt runs beside replies that decode: what makes them wait 100 ms at most."""
+"""How much of prompts runs beside replies that decode: what makes them wait 100 ms at most."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ class PrefillPacer:
         self._token_s: deque[float] = deque(maxlen=_NUM_REMEMBERED)
 
     def piece_tokens(self, num_decoding: int) -> int:
-        """The most tokens of a prompt to run beside so many replies."""
+        """The most tokens of prompts to run beside so many replies."""
         if not num_decoding:
             return PREFILL_CHUNK_TOKENS
         if not self._token_s:
             return _FIRST_PIECE
         fitting = int(self._budget_s / median(self._token_s)) // _GRANULE * _GRANULE
-        return max(_GRANULE, min(PREFILL_CHUNK_TOKENS, fitting))
+        # With the replies no more rows than a piece: the cpu executor runs more in two passes.
+        return max(_GRANULE, min(PREFILL_CHUNK_TOKENS - num_decoding, fitting))
 
     def record(self, num_prefilled: int, num_decoded: int, step_s: float) -> None:
-        """A step has taken `step_s` seconds for a piece of so many tokens beside so many replies.
+        """A step has taken `step_s` seconds for so many tokens of prompts beside so many replies.
 
         What the replies alone take is subtracted; pieces of a few tokens tell nothing of many.
         """

@@ -1,4 +1,4 @@
-"""Which tokens run next: every reply by one, and beside them a piece of one prompt."""
+"""Which tokens run next: every reply by one, and beside them pieces of prompts."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Scheduler:
     place of the last running one of a higher number; that is computed anew later, as is the last
     one when the pool of pages is empty.
 
-    Of open prompts the oldest gets every other piece, so that it ends; the one with least left gets
-    the others, so that a short prompt does not wait for a long one. What a prompt shares with
-    another that is being computed it waits for.
+    In every other step the oldest open prompt comes first, so that it ends; in the others the one
+    with least left, so that a short prompt does not wait for a long one. What remains of the step
+    is for the next ones. What a prompt shares with another that is being computed it waits for.
     """
 
     def __init__(self, kv_cache: KVCache, pacer: PrefillPacer) -> None:
@@ -95,17 +95,15 @@ class Scheduler:
         """The next step; empty when all that could be done was to restore a page from disk."""
         self._admit()
         self._open_ready()
-        replies = [s for s in self._running if not s.is_prefilling]
-        prompt = self._choose_prompt()
-        if prompt is not None and prompt.restoration is not None:
-            self._restore(prompt, prompt.restoration)
-            prompt = None
-        piece = self._piece_tokens(prompt, len(replies)) if prompt is not None else 0
-        lengths = dict.fromkeys(replies, 1) | ({prompt: piece} if prompt is not None else {})
-        # The best first, so that nobody is preempted who was given room already.
-        for sequence in sorted(lengths, key=_rank):
-            self._reserve(sequence, sequence.num_computed + lengths[sequence])
-        running = {s: n for s, n in lengths.items() if s.lease is not None}
+        lengths = {s: 1 for s in self._running if not s.is_prefilling}
+        prompts = self._order_prompts()
+        if prompts and (restoration := prompts[0].restoration) is not None:
+            self._restore(prompts[0], restoration)
+        else:
+            lengths |= self._cut(prompts, self._pacer.piece_tokens(len(lengths)))
+        for sequence, num_tokens in lengths.items():
+            self._reserve(sequence, sequence.num_computed + num_tokens)
+        running = {s: n for s, n in lengths.items() if s.lease is not None}  # not preempted
         for reply in (s for s in running if not s.is_prefilling):
             self.kv_cache.reserve_ahead(reply.open_lease, reply.num_computed + 2)
         return [_chunk(s, n) for s, n in running.items()]
@@ -184,22 +182,32 @@ class Scheduler:
 
     # --- what runs -------------------------------------------------------------------------------
 
-    def _choose_prompt(self) -> Sequence | None:
+    def _order_prompts(self) -> list[Sequence]:
+        """The open ones: by priority, and then those with least left, or first the oldest."""
         prompts = [s for s in self._running if s.is_open and s.is_prefilling]
-        if not prompts:
-            return None
-        best = min(s.priority for s in prompts)
-        prompts = [s for s in prompts if s.priority == best]
+        prompts.sort(key=lambda s: (s.priority, s.num_known - s.num_computed, s.arrival))
         is_oldest, self._is_oldest_next = self._is_oldest_next, not self._is_oldest_next
-        if is_oldest:
-            return min(prompts, key=_rank)
-        return min(prompts, key=lambda s: (s.num_known - s.num_computed, s.arrival))
+        if prompts and is_oldest:
+            oldest = min(prompts, key=_rank)
+            prompts.remove(oldest)
+            prompts.insert(0, oldest)
+        return prompts
 
-    def _piece_tokens(self, sequence: Sequence, num_replies: int) -> int:
+    def _cut(self, prompts: list[Sequence], num_tokens: int) -> dict[Sequence, int]:
+        """Pieces of so many tokens together."""
+        pieces: dict[Sequence, int] = {}
+        for prompt in prompts:
+            if num_tokens and prompt.restoration is None:
+                pieces[prompt] = min(num_tokens, self._num_next(prompt))
+                num_tokens -= pieces[prompt]
+        return pieces
+
+    def _num_next(self, sequence: Sequence) -> int:
+        """How many tokens can run in one piece."""
         num_left = sequence.num_known - sequence.num_computed
         if self.kv_cache.is_recurrent and not sequence.output_ids and num_left > 1:
             num_left -= 1  # the state is kept there: the same prompt goes on from it
-        return min(num_left, self._pacer.piece_tokens(num_replies))
+        return num_left
 
     def _is_state_wanted(self, sequence: Sequence) -> bool:
         num_left = sequence.num_known - sequence.num_computed

@@ -115,6 +115,15 @@ def test_a_short_prompt_does_not_wait_for_a_long_one(open_engine: Open) -> None:
     assert not run.ids(long)
 
 
+def test_short_prompts_run_in_one_step(open_engine: Open) -> None:
+    """One pass over the weights for all that fits a piece."""
+    run = open_engine()
+    requests = [ask(text(20, seed)) for seed in range(1, 7)]
+    run.add(*requests)
+    run.step()
+    assert all(len(run.ids(request)) == 1 for request in requests)
+
+
 def test_short_prompts_that_keep_coming_do_not_starve_a_long_one(open_engine: Open) -> None:
     run = open_engine(num_slots=3)
     long = ask(text(600, 1))
