@@ -78,6 +78,15 @@ class HubClient:
         """Inside, what huggingface_hub raises becomes a sentence about `what` of `repo_id`."""
         return explained(Asked(self.base, repo_id, what, bool(self.token)))
 
+    def knock(self) -> None:
+        """Raises HubSilentError at once for a hub that is not there: where huggingface_hub reads
+        page after page it would try for half a minute."""
+        with self.explained("", "anything"):
+            answer = get_session().get(
+                f"{self.base}/api/models", params={"limit": 1}, headers=self.headers()
+            )
+            hf_raise_for_status(answer)
+
     def repository(self, repo_id: str, revision: str = "main") -> Repository:
         """Lists a repository with sizes and digests."""
         api = HfApi(endpoint=self.base, token=self.token)

@@ -46,6 +46,7 @@ def search(client: HubClient, words: str, max_hits: int = MAX_HITS) -> tuple[Sea
     A hub looks for the text as it stands; names have hyphens where people type blanks. So both
     are asked for, and at last the longest word alone, with the others looked for here.
     """
+    client.knock()
     parts = words.split()
     for text in dict.fromkeys((" ".join(parts), "-".join(parts))):
         if hits := tuple(_ask(client, text, (), max_hits)):
