@@ -189,6 +189,24 @@ def test_a_sequence_joins_and_leaves(model_dir: Path) -> None:
     assert (len(ids["first"]), len(ids["second"])) == (20, 4)
 
 
+def joined_by_one_that_needs_logits(engine: Engine) -> Events:
+    """The device decodes, Python draws for both while a reply with logprobs runs, then it goes on.
+
+    The second reply has penalties, too, whose counts the device takes over again.
+    """
+    engine.add(request(PENALIZED, name="first"))
+    events: Events = []
+    while len(ids_of(events, "first")) < 5:
+        events += engine.step()
+    told = request(replace(PENALIZED, max_tokens=4, seed=77), "Never before", "second")
+    return events + run(engine, replace(told, num_logprobs=1))
+
+
+def test_a_reply_that_needs_logits_joins_and_leaves(model_dir: Path) -> None:
+    ids = same_ids(model_dir, joined_by_one_that_needs_logits, num_slots=2)
+    assert (len(ids["first"]), len(ids["second"])) == (20, 4)
+
+
 def next_turn(engine: Engine) -> Events:
     """The step that was asked for ahead has written behind what the first reply had."""
     events = run(engine, request(DRAWN, name="first"))

@@ -66,6 +66,20 @@ def test_native_replies_equal_pythons_on_any_number_of_threads(model_dir: Path) 
     assert replies[0] == replies[1] == replies[2]
 
 
+def test_a_batch_with_one_that_needs_logits_draws_alike(model_dir: Path) -> None:
+    executor = create(model_dir)
+    chunks = [SequenceChunk(slot, 0, PROMPT) for slot in range(len(PARAMS))]
+    plain = executor.sample(chunks, samplers(executor))
+    drawing = samplers(executor)
+    vocab_size = executor.spec.vocab_size
+    drawing[1] = Sampler(PARAMS[1], PROMPT, vocab_size, num_logprobs=2)
+    assert executor.sample(chunks, drawing) == plain
+    assert drawing[0].logprobs is None
+    assert drawing[1].logprobs is not None
+    assert drawing[1].logprobs.chosen[0] == plain[1]
+    executor.close()
+
+
 def test_a_chunk_without_a_sampler_gives_no_token(model_dir: Path) -> None:
     executor = create(model_dir)
     chunks = [
