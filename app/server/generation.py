@@ -57,16 +57,17 @@ class Generation:
 
     async def read(self, timeout_s: float | None = None) -> list[ChoiceEvent]:
         """All events since the last call, at least one; none after `timeout_s`."""
-        if not self._buffer:
-            try:
-                async with asyncio.timeout(timeout_s):
+        try:
+            async with asyncio.timeout(timeout_s):
+                # What an earlier call took may still wake this one.
+                while not self._buffer:
+                    self._has_events.clear()
                     await self._has_events.wait()
-            except TimeoutError:
-                return []
+        except TimeoutError:
+            return []
         return self._take()
 
     def _take(self) -> list[ChoiceEvent]:
-        self._has_events.clear()
         events = [self._buffer.popleft() for _ in range(len(self._buffer))]
         self._num_unfinished -= sum(
             isinstance(event, RequestFinished | RequestFailed) for _, event in events

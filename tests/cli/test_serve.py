@@ -1,0 +1,77 @@
+"""`deepinfer serve` as a process: it says where it is, answers, and ends at Ctrl+C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.cli.main import main
+
+
+@contextmanager
+def _serve(model: Path, *options: str, key: str = "") -> Iterator[subprocess.Popen[str]]:
+    """Ctrl+C reaches the process alone."""
+    command = [sys.executable, "-m", "app", "serve", str(model), "--port", "0", "--device", "cpu"]
+    process = subprocess.Popen(
+        [*command, "--ctx", "256", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "DEEPINFER_API_KEY": key},
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_it_prints_where_it_is_and_ends_at_an_interrupt(starter_checkpoint: Path) -> None:
+    with _serve(starter_checkpoint) as process:
+        assert process.stdout
+        base_url = process.stdout.readline().strip()
+        assert base_url.startswith("http://127.0.0.1:")
+        reply = httpx2.post(
+            f"{base_url}/completions", json={"prompt": "a", "max_tokens": 2}, timeout=60
+        )
+        assert reply.status_code == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "")
+    assert "200 /v1/completions python-httpx" in err
+    assert err.endswith("The port is closed.\n")
+
+
+def test_its_document_and_a_key_of_the_environment(starter_checkpoint: Path) -> None:
+    with _serve(starter_checkpoint, "--json", key="k") as process:
+        assert process.stdout
+        lines = [process.stdout.readline()]
+        while lines[-1].rstrip() != "}":
+            lines.append(process.stdout.readline())
+        document = json.loads("".join(lines))
+        assert (document["needs_key"], document["max_model_len"]) == (True, 256)
+        assert httpx2.get(f"{document['base_url']}/models", timeout=60).status_code == 401
+        headers = {"authorization": "Bearer k"}
+        reply = httpx2.get(f"{document['base_url']}/models", headers=headers, timeout=60)
+        assert reply.json()["data"][0]["id"] == document["model"]
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_other_machines_need_a_key_before_anything_is_loaded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["serve", "no-such-model", "--host", "0.0.0.0"]) == 2
+    assert "needs a key" in capsys.readouterr().err
