@@ -44,6 +44,7 @@ class DiskWorkCard(Card):
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
+        self.progress.setAccessibleName(self.tr("Progress"))
         self.cancel_button = QPushButton(self.tr("Cancel"))
         self.fetch_button = QPushButton(self.tr("Fetch again"))
         self.convert_button = QPushButton(self.tr("Convert again"))

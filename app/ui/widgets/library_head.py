@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QProgressBar,
     QPushButton,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -52,14 +53,18 @@ class LibraryHead(QWidget):
         self.volume.setTextVisible(False)
         self.volume.setFixedWidth(140)
         self.volume.setRange(0, _STEPS)
+        self.volume.setAccessibleName(self.tr("Used of the library's disk"))
         self.scanning = QProgressBar()
         self.scanning.setTextVisible(False)
         self.scanning.setAccessibleName(self.tr("Looking at this disk"))
         set_role(self.scanning, "thin", True)
         self.filter = QLineEdit()
         self.filter.setClearButtonEnabled(True)
+        self.filter.setAcceptDrops(False)  # files are the window's
         self.filter.setPlaceholderText(self.tr("Filter by name, family, bits or folder"))
         self.filter.setAccessibleName(self.tr("Filter"))
+        for button in self.filter.findChildren(QToolButton):
+            button.setAccessibleName(self.tr("Clear the filter"))
         self.refresh_button = IconButton("regenerate", self.tr("Look again (F5)"))
         self.refresh_button.setShortcut("F5")
         self.folders_button = QPushButton(self.tr("Folders"))
@@ -81,7 +86,6 @@ class LibraryHead(QWidget):
         self.summary.setText(text)
         used = space.total_bytes - space.free_bytes
         self.volume.setValue(used * _STEPS // max(space.total_bytes, 1))
-        self.volume.setAccessibleName(self.tr("Used of the library's disk"))
         self.volume.setToolTip(str(space.path))
         self.volume.show()
 
