@@ -13,6 +13,7 @@ from app.engine.tool_prompt import tell_tools
 _SYSTEM_ROLES = ("system", "developer")
 # Of the context, what stays free for a reply of unknown length when turns are left out.
 _REPLY_SHARE = 4
+_TURNS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,17 @@ class PromptEncoder:
 
     def encode(self, request: Request) -> Prompt:
         """Raises UsageError for a prompt that cannot be, ContextLengthError for one too long."""
+        prompt = self.measure(request)
+        self._check(prompt.token_ids)
+        return prompt
+
+    def measure(self, request: Request) -> Prompt:
+        """As `encode`, but a prompt may be too long."""
         if (request.prompt is None) == (not request.messages):
             raise UsageError("A request needs either messages or a prompt.")
         if request.overflow is OverflowPolicy.DROP_OLDEST and request.prompt is None:
-            prompt = self._encode_what_fits(request)
-        else:
-            prompt = Prompt(self._encode_all(request))
-        self._check(prompt.token_ids)
-        return prompt
+            return self._encode_what_fits(request)
+        return Prompt(self._encode_all(request))
 
     def num_free_tokens(self, prompt: Prompt) -> int:
         """How many tokens the context has left for the reply."""
@@ -63,7 +67,11 @@ class PromptEncoder:
         return self._tokenizer.encode_chat(text)
 
     def _encode_what_fits(self, request: Request) -> Prompt:
-        """The longest conversation that leaves room for the reply; at least its last turn."""
+        """The longest conversation that leaves room for the reply; at least its last turn.
+
+        Turns leave by the four while as many stay: the next three turns then begin as this one
+        does, so that their prompts are in the cache.
+        """
         room = self._max_model_len - self._reply_room(request)
         shortened = list(_iter_shortened(request.messages))
         fewest, most = 0, len(shortened) - 1
@@ -73,6 +81,9 @@ class PromptEncoder:
                 most = middle
             else:
                 fewest = middle + 1
+        by_the_four = -(-most // _TURNS_AT_ONCE) * _TURNS_AT_ONCE
+        if len(shortened) - by_the_four > _TURNS_AT_ONCE:
+            most = by_the_four
         messages = shortened[most]
         return Prompt(self._encode_chat(request, messages), len(request.messages) - len(messages))
 

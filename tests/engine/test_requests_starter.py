@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from app.engine.constraint import Constraint, Grammar, JsonObject, JsonSchema
 from app.engine.engine import Engine, RequestEvent
 from app.engine.executors.base import LogitsWanted, SequenceChunk
 from app.engine.loader import LoadedEngine, load_engine
+from app.engine.prompt import PromptEncoder
 from app.engine.request import Message, OverflowPolicy, Request, SamplingParams
 from tests.json_schemas import Schema, schemas
 
@@ -284,8 +286,28 @@ def test_the_oldest_turns_leave_a_conversation_that_is_too_long(loaded: LoadedEn
     again = reply_to(loaded.engine, short)
     assert ids_of(again) == ids_of(events)
     assert not any(isinstance(event, PromptTruncated) for event in again)
-    # One turn more would have left no room for the reply.
+    # By the four: with four turns more there would be no room for the reply.
+    assert num_dropped % 8 == 0
     template = loaded.tokenizer.chat_template
     assert template
-    more = template.render((system, *turns[num_dropped - 2 :], last))
+    more = template.render((system, *turns[num_dropped - 8 :], last))
     assert len(loaded.tokenizer.encode_chat(more)) + 100 > 1024
+
+
+def test_turns_that_follow_a_shortened_one_begin_like_it(loaded: LoadedEngine) -> None:
+    """Of four turns in an overlong conversation three find their beginning in the cache."""
+    encoder = PromptEncoder(loaded.tokenizer, 1024, loaded.executor.spec.vocab_size)
+    turns: list[Message] = [Message("system", "Answer in one word.")]
+    dropped, prompts = [], []
+    for number in range(32):
+        turns.append(Message("user", f"Question {number}: " + "why and how, " * 15))
+        request = Request(messages=tuple(turns), overflow=OverflowPolicy.DROP_OLDEST)
+        prompt = encoder.encode(request)
+        dropped.append(prompt.num_dropped_messages)
+        prompts.append(prompt.token_ids)
+        turns.append(Message("assistant", f"Answer {number}."))
+    changes = [n for n in range(1, 32) if dropped[n] != dropped[n - 1]]
+    assert len(changes) >= 3
+    assert all(later - earlier == 4 for earlier, later in pairwise(changes))
+    for n in set(range(1, 32)) - set(changes):
+        assert prompts[n][: len(prompts[n - 1])] == prompts[n - 1]
