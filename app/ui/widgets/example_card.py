@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.ui.theme import set_role, ui_font
@@ -54,7 +55,16 @@ class ExampleCard(Card):
         self._language = list(_LANGUAGES)[position]
         self._update()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._update()
+
     def _update(self) -> None:
+        """Only where it is seen: colours take an import, which the first paint must not wait
+        for.
+        """
+        if not self.isVisible():
+            return
         text = self._texts[self._language].rstrip("\n")
         if text != self.code.code:
             self.code.set_code(text, self._language, is_closed=True)
