@@ -20,7 +20,7 @@ from app.library.hub_items import iter_hub_items
 from app.library.move import find_interrupted_target
 from app.library.own_items import iter_own_items
 
-_TICK_S = 0.2
+_TICK_S = 0.4
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Roots:
 def scan(
     roots: Roots, listener: Callable[[LibraryScanned], None] = lambda event: None
 ) -> LibraryScanned:
-    """Reads no weights. The listener hears what is found so far, at most five times a second.
+    """Reads no weights. The listener hears what is found so far, at most a few times a second.
 
     Raises JobCancelledError; what cannot be read is an item with a problem.
     """

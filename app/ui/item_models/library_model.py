@@ -12,7 +12,6 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
-    QSortFilterProxyModel,
     Qt,
 )
 
@@ -39,6 +38,7 @@ KINDS = (
     ItemKind.DAMAGED,
     ItemKind.OTHER,
 )
+_Group = tuple[ItemKind, list[LibraryItem]]
 _GROUP = 0  # internal id of a group; an item has its group's number + 1
 
 
@@ -57,9 +57,7 @@ class LibraryRole(IntEnum):
     """What a view asks for besides texts."""
 
     ITEM = Qt.ItemDataRole.UserRole + 1
-    SORT = Qt.ItemDataRole.UserRole + 2
-    TEXT = Qt.ItemDataRole.UserRole + 3  # all that a filter looks at
-    TONE = Qt.ItemDataRole.UserRole + 4
+    TONE = Qt.ItemDataRole.UserRole + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +75,70 @@ _COLUMNS = {
     LibraryColumn.PLACE: _Column(place_label, lambda i: place_label(i).casefold()),
 }
 
+_IN_ORDER = tuple(_COLUMNS[column] for column in LibraryColumn)
+_ALIGNMENTS = (
+    Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+    Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+)
+_ANSWERED = frozenset(
+    {
+        int(Qt.ItemDataRole.DisplayRole),
+        int(Qt.ItemDataRole.ToolTipRole),
+        int(Qt.ItemDataRole.TextAlignmentRole),
+        int(Qt.ItemDataRole.FontRole),
+        int(LibraryRole.ITEM),
+        int(LibraryRole.TONE),
+    }
+)
+
 
 class LibraryModel(QAbstractItemModel):
-    """`set_items` replaces them all, keeping what is selected as far as the rows are the same."""
+    """Groups keep their order; `sort` is inside them, `set_words` leaves what holds all words.
+
+    Sorted and filtered here, on plain lists: a proxy asks for thousands of values one by one, which
+    holds up the window for a second.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._groups: list[tuple[ItemKind, list[LibraryItem]]] = []
+        self._items: tuple[LibraryItem, ...] = ()
+        self._words: list[str] = []
+        self._column, self._is_descending = LibraryColumn.SIZE, True
+        self._groups: list[_Group] = []
 
     def set_items(self, items: Sequence[LibraryItem]) -> bool:
-        """Shows other items; returns whether rows came or went, so that expansion is lost."""
-        groups = [(kind, [i for i in items if i.kind is kind]) for kind in KINDS]
-        groups = [(kind, members) for kind, members in groups if members]
+        """Shows other items; returns whether rows came, went or moved: a view expands them anew."""
+        self._items = tuple(items)
+        return self._arrange()
+
+    def set_words(self, text: str) -> bool:
+        """Shows only items that hold all words of `text`; returns as `set_items`."""
+        self._words = text.casefold().split()
+        return self._arrange()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Orders the items of each group; what is selected stays so."""
+        self._column = LibraryColumn(column)
+        self._is_descending = order is Qt.SortOrder.DescendingOrder
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        items = [(self.data(index, LibraryRole.ITEM), index) for index in before]
+        for _, members in self._groups:
+            self._sort(members)
+        after = [
+            self.index_of(item.key).siblingAtColumn(index.column()) if item else index
+            for item, index in items
+        ]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
+
+    def _arrange(self) -> bool:
+        groups = []
+        for kind in KINDS:
+            members = [i for i in self._items if i.kind is kind and self._holds_words(i)]
+            self._sort(members)
+            if members:
+                groups.append((kind, members))
         is_same = _keys(groups) == _keys(self._groups)
         if not is_same:
             self.beginResetModel()
@@ -102,6 +152,17 @@ class LibraryModel(QAbstractItemModel):
             self.dataChanged.emit(self.index(0, 0, group), last)
             self.dataChanged.emit(group, group)
         return False
+
+    def _sort(self, members: list[LibraryItem]) -> None:
+        members.sort(key=_COLUMNS[LibraryColumn.NAME].sort_key)
+        members.sort(key=_COLUMNS[self._column].sort_key, reverse=self._is_descending)
+
+    def _holds_words(self, item: LibraryItem) -> bool:
+        if not self._words:
+            return True
+        text = " ".join(column.text(item) for column in _COLUMNS.values())
+        text = f"{text} {item.path}".casefold()
+        return all(word in text for word in self._words)
 
     def index_of(self, key: str) -> QModelIndex:
         """Where an item stands; invalid where it does not."""
@@ -142,30 +203,25 @@ class LibraryModel(QAbstractItemModel):
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return self._titles()[LibraryColumn(section)]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(section)
+            return _ALIGNMENTS[section == LibraryColumn.SIZE]
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if index.internalId() == _GROUP:
+        if role not in _ANSWERED:  # asked for each cell and for each of a dozen roles
+            return None
+        number = index.internalId()
+        if number == _GROUP:
             return self._group_data(index, role)
-        item = self._groups[index.internalId() - 1][1][index.row()]
-        column = _COLUMNS[LibraryColumn(index.column())]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return column.text(item)
-            case Qt.ItemDataRole.ToolTipRole:
-                return _tool_tip(item, LibraryColumn(index.column()))
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(index.column())
-            case LibraryRole.ITEM:
-                return item
-            case LibraryRole.SORT:
-                return column.sort_key(item)
-            case LibraryRole.TEXT:
-                return " ".join(c.text(item) for c in _COLUMNS.values()) + f" {item.path}"
-            case LibraryRole.TONE:
-                return _tone(item, index.column())
-        return None
+        item, column = self._groups[number - 1][1][index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _IN_ORDER[column].text(item)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return _tool_tip(item, LibraryColumn(column))
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _ALIGNMENTS[column == LibraryColumn.SIZE]
+        if role == LibraryRole.ITEM:
+            return item
+        return _tone(item, column) if role == LibraryRole.TONE else None
 
     def _group_data(self, index: Index, role: int) -> Any:
         kind, members = self._groups[index.row()]
@@ -174,9 +230,7 @@ class LibraryModel(QAbstractItemModel):
             return f"{kind_label(kind)}   {len(members)} · {total}"
         if role == Qt.ItemDataRole.FontRole:
             return ui_font(0.95, bold=True)
-        if role == LibraryRole.TONE:
-            return "muted"
-        return index.row() if role == LibraryRole.SORT else None
+        return "muted" if role == LibraryRole.TONE else None
 
     def _titles(self) -> dict[LibraryColumn, str]:
         return {
@@ -189,42 +243,8 @@ class LibraryModel(QAbstractItemModel):
         }
 
 
-class LibraryFilter(QSortFilterProxyModel):
-    """Sorts inside groups, which keep their order, and shows items that hold all words."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._words: list[str] = []
-        self.setSortRole(LibraryRole.SORT)
-        self.setRecursiveFilteringEnabled(True)
-
-    def set_words(self, text: str) -> None:
-        """What every item shown has somewhere in its row."""
-        self.beginResetModel()
-        self._words = text.casefold().split()
-        self.endResetModel()
-
-    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        if not parent.isValid():
-            return False  # a group is there for its items
-        text = self.sourceModel().index(row, 0, parent).data(LibraryRole.TEXT) or ""
-        return all(word in text.casefold() for word in self._words)
-
-    def lessThan(self, left: Index, right: Index) -> bool:
-        if not left.parent().isValid():
-            is_ascending = self.sortOrder() is Qt.SortOrder.AscendingOrder
-            return (left.row() < right.row()) is is_ascending
-        return bool(left.data(LibraryRole.SORT) < right.data(LibraryRole.SORT))
-
-
-def _keys(groups: list[tuple[ItemKind, list[LibraryItem]]]) -> list[list[str]]:
+def _keys(groups: list[_Group]) -> list[list[str]]:
     return [[item.key for item in members] for _, members in groups]
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    is_number = column == LibraryColumn.SIZE
-    side = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
 
 
 def _tone(item: LibraryItem, column: int) -> str:

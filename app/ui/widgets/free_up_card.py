@@ -15,6 +15,7 @@ from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.elided_label import ElidedLabel
 
 _MAX_ROWS_HEIGHT = 190
+_MAX_ROWS = 30  # the largest; the next ones come when these are gone
 
 
 class FreeUpCard(Card):
@@ -46,7 +47,7 @@ class FreeUpCard(Card):
         """Shows others; hides itself where there are none."""
         clear_layout(self._rows)
         self._buttons = []
-        for suggestion in suggestions:
+        for suggestion in suggestions[:_MAX_ROWS]:
             self._rows.addWidget(self._create_row(suggestion))
         total = sum(suggestion.item.size_bytes for suggestion in suggestions)
         text = self.tr("{size} could be freed").format(size=format_bytes(total))

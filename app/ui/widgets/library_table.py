@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
 from app.core.library_events import LibraryItem
 from app.ui.item_models.library_model import (
     LibraryColumn,
-    LibraryFilter,
     LibraryModel,
     LibraryRole,
 )
@@ -61,9 +60,7 @@ class LibraryTable(QTreeView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = LibraryModel(self)
-        self._filter = LibraryFilter(self)
-        self._filter.setSourceModel(self._model)
-        self.setModel(self._filter)
+        self.setModel(self._model)
         self.setItemDelegate(_ToneDelegate(self))
         self.setAccessibleName(self.tr("What is on this disk"))
         self._setup()
@@ -89,9 +86,10 @@ class LibraryTable(QTreeView):
     def set_words(self, text: str) -> None:
         """Shows only items that hold all words of `text`."""
         selected = [item.key for item in self.selected_items]
-        self._filter.set_words(text)
-        self._show_groups()
-        self._select(selected)
+        if self._model.set_words(text):
+            self._show_groups()
+            self._select(selected)
+        self._tell_chosen()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete and self.selected_items:
@@ -108,12 +106,12 @@ class LibraryTable(QTreeView):
     def _select(self, keys: Sequence[str]) -> None:
         mode = self.selectionModel().SelectionFlag
         for key in keys:
-            index = self._filter.mapFromSource(self._model.index_of(key))
+            index = self._model.index_of(key)
             if index.isValid():
                 self.selectionModel().setCurrentIndex(index, mode.Select | mode.Rows)
 
     def _show_groups(self) -> None:
-        for row in range(self._filter.rowCount()):
+        for row in range(self._model.rowCount()):
             self.setFirstColumnSpanned(row, QModelIndex(), True)
         self.expandAll()
 
