@@ -152,6 +152,10 @@ class EngineHost:
         self._send(partial(self._add, request, handle))
         return handle
 
+    def measure(self, request: Request) -> None:
+        """Tells the listener what a request would take: PromptMeasured, where it can be known."""
+        self._send(partial(self._measure, request))
+
     def cancel(self, request_id: str) -> None:
         """Ends a request within one token; no effect on one that has ended."""
         self._send(partial(self._cancel, request_id))
@@ -266,8 +270,8 @@ class EngineHost:
         return loaded.model
 
     def _set_options(self, options: HostOptions) -> None:
-        self._options = options
-        if self._loaded is not None:
+        before, self._options = self._options, options
+        if self._loaded is not None and not options.keeps_like(before):
             self._loaded.engine.use_store(options.open_store(self._loaded))
 
     def _forget(self, cache_key: str) -> None:
@@ -308,6 +312,14 @@ class EngineHost:
                 detail=self._failure.detail,
             )
         raise EngineError("No model is loaded.")
+
+    def _measure(self, request: Request) -> None:
+        if self._loaded is None:
+            return
+        try:
+            self._emit(self._loaded.engine.measure(request))
+        except AppError as refusal:
+            _logger.debug("A prompt was not measured: %s", refusal.message)
 
     def _cancel(self, request_id: str) -> None:
         if self._loaded is not None:

@@ -21,6 +21,10 @@ class HostOptions:
     kv_limit_bytes: int = DEFAULT_LIMIT_BYTES
     idle_unload_s: float | None = None
 
+    def keeps_like(self, other: HostOptions) -> bool:
+        """Whether both keep conversations in the same way."""
+        return (self.kv_dir, self.kv_limit_bytes) == (other.kv_dir, other.kv_limit_bytes)
+
     def open_store(self, loaded: LoadedEngine) -> KVStore | None:
         """For conversations with this model; None where none are kept."""
         if self.kv_dir is None:

@@ -91,31 +91,25 @@ class KVArchive:
 
     def _save(self, key: str, token_ids: list[int]) -> Iterator[None]:
         prefix = self._kv_cache.find_held(token_ids)
-        num_bytes = len(prefix.nodes) * self._executor.page_bytes + self._executor.state_bytes
-        if prefix.num_tokens < _WORTH_KEEPING_TOKENS or not self._store.can_hold(num_bytes):
+        before = self._store.find(key) or StoredConversation((), ())
+        num_kept = common_prefix_len(list(before.token_ids), token_ids)
+        if not self._is_worth_saving(prefix, num_kept):
             return
         state = self._kv_cache.state_behind(prefix)
-        kept = None if state is None else self._store.write(key, state)
-        pages: list[StoredBlob] = []
-        before = self._unchanged_pages(key, token_ids)
-        for index in range(len(prefix.nodes)):
-            pages.append(
-                before[index] if index < len(before) else self._save_page(key, prefix, index)
-            )
+        kept_state = None if state is None else self._store.write(key, state)
+        # Whole pages that are there already are not written again.
+        pages = list(before.pages[: num_kept // KV_PAGE_TOKENS])
+        for node in prefix.nodes[len(pages) :]:
+            pages.append(self._store.write(key, self._executor.read_page(node.page)))
             yield
         computed = tuple(token_ids[: prefix.num_tokens])
-        self._store.finish(key, StoredConversation(computed, tuple(pages), kept))
+        self._store.finish(key, StoredConversation(computed, tuple(pages), kept_state))
 
-    def _save_page(self, key: str, prefix: Prefix, index: int) -> StoredBlob:
-        return self._store.write(key, self._executor.read_page(prefix.nodes[index].page))
-
-    def _unchanged_pages(self, key: str, token_ids: list[int]) -> tuple[StoredBlob, ...]:
-        """The whole pages of these tokens that are on disk already: they are not written again."""
-        before = self._store.find(key)
-        if before is None:
-            return ()
-        num_shared = common_prefix_len(list(before.token_ids), token_ids)
-        return before.pages[: num_shared // KV_PAGE_TOKENS]
+    def _is_worth_saving(self, prefix: Prefix, num_kept: int) -> bool:
+        """More of the conversation than is kept, if the store can hold it."""
+        num_bytes = len(prefix.nodes) * self._executor.page_bytes + self._executor.state_bytes
+        is_more = prefix.num_tokens > max(num_kept, _WORTH_KEEPING_TOKENS)
+        return is_more and self._store.can_hold(num_bytes)
 
 
 class KVRestoration:

@@ -161,6 +161,18 @@ def test_only_new_pages_are_written(open_engine: Opener) -> None:
     assert len(after) == 3 + 1  # a page that has grown, and the index
 
 
+def test_what_has_left_the_memory_does_not_shorten_what_is_kept(open_engine: Opener) -> None:
+    run = open_engine(num_slots=1, num_pages=3)
+    turn(run, PROMPT)
+    run.answer(ask(PROMPT + "?"))
+    run.answer(ask("z" * 600, cache_key=None))
+    assert run.engine.has_chores
+    save(run)
+    later, again = open_engine(), ask(PROMPT + "?")
+    later.answer(again)
+    assert later.cached(again) == len(PROMPT)
+
+
 def test_a_turn_that_comes_while_it_is_saved_goes_first(open_engine: Opener) -> None:
     run = open_engine()
     run.answer(ask(PROMPT))
