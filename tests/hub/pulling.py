@@ -13,8 +13,9 @@ _PROGRAM = "import sys; from app.cli.main import main; sys.exit(main(sys.argv[1:
 TOKEN = "hf_aSecretThatNobodyElseSees"
 
 
-def start(hub: FakeHub, home: Path, *arguments: str) -> subprocess.Popen[str]:
-    """`home` holds the cache; silence lasts a second until it is an error."""
+def start(hub: FakeHub, home: Path, *arguments: str, before: str = "") -> subprocess.Popen[str]:
+    """`home` holds the cache; silence lasts a second until it is an error. `before` is run first,
+    in the same process."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("HF_", "http"))
     }
@@ -26,7 +27,7 @@ def start(hub: FakeHub, home: Path, *arguments: str) -> subprocess.Popen[str]:
         "NO_PROXY": "127.0.0.1,localhost",
     }
     return subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, *arguments],
+        [sys.executable, "-c", before + _PROGRAM, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -36,8 +37,10 @@ def start(hub: FakeHub, home: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def run(hub: FakeHub, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(
+    hub: FakeHub, home: Path, *arguments: str, before: str = ""
+) -> subprocess.CompletedProcess[str]:
     """To its end."""
-    process = start(hub, home, *arguments)
+    process = start(hub, home, *arguments, before=before)
     stdout, stderr = process.communicate(timeout=120)
     return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)

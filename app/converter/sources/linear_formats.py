@@ -11,7 +11,7 @@ from app.converter.sources.exl2 import Exl2Format
 from app.converter.sources.fp8 import Fp8Format
 from app.converter.sources.hqq import HqqFormat
 from app.converter.sources.linear_format import Declaration, Folder, LinearFormat
-from app.converter.sources.mlx import MlxFormat
+from app.converter.sources.mlx import MlxFormat, check_mode
 from app.converter.sources.modelopt import ModelOptFormat
 from app.converter.sources.mxfp4 import Mxfp4Format
 from app.converter.sources.quantization_config import quantized_evidence
@@ -43,7 +43,9 @@ FOLDER_FORMATS = ("dense", *_CREATORS)
 
 def check_method(declaration: Declaration | None, name: str) -> None:
     """Raises UnsupportedError for a declared method that no format reads; `name`: the folder's."""
-    if declaration is not None and declaration.method not in _CREATORS:
+    if declaration is not None and declaration.method == MlxFormat.name:
+        check_mode(declaration, name)
+    elif declaration is not None and declaration.method not in _CREATORS:
         raise UnsupportedError(
             f"{name}: the quantization method {declaration.method} "
             f"({declaration.where}) is not supported."

@@ -40,6 +40,13 @@ _FLOAT_MODES = {"mxfp4": (4, 32), "nvfp4": (4, 16), "mxfp8": (8, 32)}
 _U8, _U32 = np.dtype(np.uint8), np.dtype(np.uint32)
 
 
+def check_mode(declaration: Declaration, name: str) -> None:
+    """Raises UnsupportedError for a mode that is not read; `name`: the folder's."""
+    mode = declaration.table.get("mode", "affine")
+    if mode != "affine" and mode not in _FLOAT_MODES:
+        raise UnsupportedError(f"{name}: the MLX mode {mode} is not supported.")
+
+
 class MlxFormat(LinearFormat):
     """Every linear with `.scales`; bits and group follow from shapes and must match the config."""
 
@@ -47,10 +54,8 @@ class MlxFormat(LinearFormat):
 
     def __init__(self, declaration: Declaration, folder: Folder) -> None:
         """UnsupportedError for an unknown mode."""
+        check_mode(declaration, folder.name)
         self._table, self._folder = declaration.table, folder
-        mode = declaration.table.get("mode", "affine")
-        if mode != "affine" and mode not in _FLOAT_MODES:
-            raise UnsupportedError(f"{folder.name}: the MLX mode {mode} is not supported.")
 
     def is_stored(self, stem: str, tensors: TensorClaims[StoredArray]) -> bool:
         return f"{stem}.scales" in tensors
