@@ -90,9 +90,10 @@ class Request:
 
     prompt: text, or token ids that are taken as they are. tools: OpenAI's objects of type
     `function`, for the template. template_kwargs: further variables of the template, such as
-    `enable_thinking` or `documents`. shows_markers: the special tokens that the reply's format is
-    written with stay in the text, for `app.engine.output_parser`, which needs them; all others are
-    left out in any case. num_logprobs: None for none, 0 for those of the chosen tokens, up to 20
+    `enable_thinking` or `documents`. shows_markers: the caller takes the text apart with
+    `app.engine.output_parser`: the special tokens that its format is written with stay in it. Else
+    thoughts stand between `<think>` and `</think>`, however the model marks them, and all special
+    tokens are left out. num_logprobs: None for none, 0 for those of the chosen tokens, up to 20
     for those of the likeliest besides. priority: lower goes first; the window's chat has 0, the
     port 1. client: who asks, as shown in the list of requests. cache_key: the conversation whose KV
     cache is kept on disk.

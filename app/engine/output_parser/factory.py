@@ -10,7 +10,9 @@ from app.engine.output_parser.llama3 import Llama3Parser
 from app.engine.output_parser.mistral import MistralParser
 from app.engine.output_parser.reasoning import PlainParser, ThinkParser
 from app.engine.output_parser.reply_format import CallFormat, detect_format
+from app.engine.output_parser.thought_text import ThoughtText
 from app.engine.request import Request
+from app.engine.stop_strings import StopStringMatcher
 from app.engine.tokenizer import Tokenizer
 from app.engine.tools import tool_name
 
@@ -28,6 +30,17 @@ def create_parser(tokenizer: Tokenizer, request: Request) -> FormatParser:
         return HarmonyParser()
     answer = _create_answer_parser(reply_format.calls, request) if request.tools else PlainParser()
     return ThinkParser(reply_format.think, answer)
+
+
+def create_stop_strings(tokenizer: Tokenizer, request: Request) -> StopStringMatcher:
+    """What the text of the reply passes through: stops, and thoughts in one form unless the caller
+    parses them."""
+    stops = request.sampling.stop
+    if request.shows_markers or request.prompt is not None:
+        return StopStringMatcher(stops)
+    if not detect_format(tokenizer, request).thinks:
+        return StopStringMatcher(stops)
+    return ThoughtText(stops, create_parser(tokenizer, request))
 
 
 def _create_answer_parser(calls: CallFormat, request: Request) -> FormatParser:

@@ -76,10 +76,13 @@ def detect_format(tokenizer: Tokenizer, request: Request) -> ReplyFormat:
 
 
 def shown_special_ids(tokenizer: Tokenizer, request: Request) -> frozenset[int]:
-    """Special tokens that stay in the text for the parser."""
-    if not request.shows_markers or request.prompt is not None:
+    """Special tokens that stay in the text for a parser: the caller's, or that of thoughts."""
+    if request.prompt is not None:
         return frozenset()
-    found = map(tokenizer.find_token, detect_format(tokenizer, request).markers)
+    reply_format = detect_format(tokenizer, request)
+    if not request.shows_markers and not reply_format.thinks:
+        return frozenset()
+    found = map(tokenizer.find_token, reply_format.markers)
     return frozenset(token_id for token_id in found if token_id is not None)
 
 
