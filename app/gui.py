@@ -115,6 +115,7 @@ class Program:
 
     def start(self, source: Path | None) -> None:
         """What may be slow; called by the event loop after the first paint."""
+        _log.info("The window is painted.")
         self.controllers.library.refresh()
         self.controllers.download.start()
         self.window.chat_page.start()
