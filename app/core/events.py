@@ -117,6 +117,20 @@ class PromptTruncated(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptMeasured(Event):
+    """What a request would take of the context of `max_model_len` tokens, as it would be shortened.
+
+    `num_tokens` are those of the prompt, whose oldest `num_dropped_messages` behind the system
+    prompt were left out.
+    """
+
+    request_id: str
+    num_tokens: int
+    num_dropped_messages: int
+    max_model_len: int
+
+
+@dataclass(frozen=True, slots=True)
 class TokenLogprob:
     """ln of a token's probability in the model's own distribution, before penalties, temperature
     and constraints.

@@ -9,6 +9,7 @@ from app.core.events import (
     ErrorInfo,
     FinishReason,
     PrefillProgressed,
+    PromptMeasured,
     PromptTruncated,
     RequestFailed,
     RequestFinished,
@@ -22,6 +23,7 @@ from app.engine.kv_archive import KVArchive
 from app.engine.kv_cache import KVCache
 from app.engine.kv_store import KVStore
 from app.engine.metrics import EngineMetrics
+from app.engine.output_parser.factory import create_stop_strings
 from app.engine.output_parser.reply_format import shown_special_ids
 from app.engine.output_parser.reply_grammar import reply_constraint
 from app.engine.prefill_pacer import PrefillPacer
@@ -30,7 +32,6 @@ from app.engine.request import Request
 from app.engine.sampling import Sampler
 from app.engine.scheduler import ScheduledChunk, Scheduler
 from app.engine.sequence import Sequence
-from app.engine.stop_strings import StopStringMatcher
 from app.engine.tokenizer import Tokenizer
 
 RequestEvent = (
@@ -110,6 +111,16 @@ class Engine:
         num_dropped = prompt.num_dropped_messages
         return [PromptTruncated(request.request_id, num_dropped)] if num_dropped else []
 
+    def measure(self, request: Request) -> PromptMeasured:
+        """What the request would take; raises UsageError for one that cannot be."""
+        prompt = self._prompts.measure(request)
+        return PromptMeasured(
+            request.request_id,
+            len(prompt.token_ids),
+            prompt.num_dropped_messages,
+            self._kv_cache.max_tokens,
+        )
+
     def cancel(self, request_id: str) -> list[RequestEvent]:
         """Ends a request now; no event when it has ended already."""
         for sequence in self._scheduler.sequences:
@@ -170,7 +181,7 @@ class Engine:
                 continues_text=request.prompt is not None,
                 shown_ids=shown_special_ids(self._tokenizer, request),
             ),
-            stop_strings=StopStringMatcher(sampling.stop),
+            stop_strings=create_stop_strings(self._tokenizer, request),
             priority=request.priority,
             cache_key=request.cache_key,
         )
