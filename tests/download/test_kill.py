@@ -61,6 +61,18 @@ def _kill_often(hub: FakeHub, home: Path, num_kills: int) -> None:
         process.communicate()
 
 
+def _all_partial_bytes(home: Path) -> int:
+    return sum(path.stat().st_size for path in home.rglob(f"*{SUFFIX}") if path.exists())
+
+
+def _check_no_byte_twice(hub: FakeHub, name: str) -> None:
+    for before, after in pairwise(hub.sent(name)):
+        assert before.start is not None
+        assert after.start is not None
+        again = before.start + before.sent - after.start
+        assert 0 <= again <= CHUNK_BYTES + _BUFFERED_BYTES
+
+
 def _check_end(hub: FakeHub, home: Path) -> None:
     done = run(hub, home, "pull", REPO, "--json")
     assert done.returncode == 0, done.stderr
@@ -68,17 +80,42 @@ def _check_end(hub: FakeHub, home: Path) -> None:
     by_name = {file["path"]: file["sha256"] for file in document["files"]}
     assert by_name[NAME] == hashlib.sha256(CONTENT).hexdigest()
     assert (Path(document["path"]) / NAME).read_bytes() == CONTENT
-    for before, after in pairwise(hub.sent(NAME)):
-        assert before.start is not None
-        assert after.start is not None
-        again = before.start + before.sent - after.start
-        assert 0 <= again <= CHUNK_BYTES + _BUFFERED_BYTES
+    _check_no_byte_twice(hub, NAME)
     assert not list(home.rglob(f"*{SUFFIX}"))
 
 
 def test_killed_downloads_go_on(hub: FakeHub, tmp_path: Path) -> None:
     _kill_often(hub, tmp_path / "hf", 2)
     _check_end(hub, tmp_path / "hf")
+
+
+@pytest.mark.slow
+def test_twenty_kills_of_files_side_by_side(hub: FakeHub, tmp_path: Path) -> None:
+    """No byte range of any file twice beyond one chunk, and every digest right at the end."""
+    files = {
+        f"model-{number:05d}-of-00006.safetensors": random.Random(number).randbytes(1_500_000)
+        for number in range(1, 7)
+    }
+    hub.add(REPO, files | {"config.json": hub.repos[REPO]["config.json"].content})
+    hub.faults.pause_s = 0.01
+    home, chance = tmp_path / "hf", random.Random()
+    for _ in range(20):
+        process = start(hub, home, "pull", REPO, "--json")
+        reached = _all_partial_bytes(home)
+        goal = reached + chance.randrange(1, 500_000)
+        while process.poll() is None and reached <= _all_partial_bytes(home) < goal:
+            time.sleep(0.002)
+        process.kill()
+        process.communicate()
+    hub.faults.pause_s = 0.0
+    done = run(hub, home, "pull", REPO, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    by_name = {file["path"]: file["sha256"] for file in document["files"]}
+    for name, content in files.items():
+        assert by_name[name] == hashlib.sha256(content).hexdigest()
+        assert (Path(document["path"]) / name).read_bytes() == content
+        _check_no_byte_twice(hub, name)
 
 
 @pytest.mark.slow

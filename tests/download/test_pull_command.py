@@ -16,6 +16,7 @@ from huggingface_hub import constants, try_to_load_from_cache
 from app.cli.main import main
 from app.converter.sources.detect import open_source
 from app.core.paths import home_dir
+from app.core.room import SPARE_BYTES
 from tests.gguf_factory import TinyModel, to_gguf_tensors, write_gguf
 from tests.hub.fake_hub import COMMIT, FakeHub
 from tests.hub.pulling import TOKEN, run
@@ -64,6 +65,35 @@ def test_several_quantizations_are_a_choice(
     assert shown.err == (
         f"deepinfer: {GGUF} has 2 models to choose from; name one, or take --auto.\n"
     )
+
+
+def test_auto_takes_the_largest_that_fits(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _pull(hub, GGUF, "--auto", "--json") == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["files"][0]["path"] == "Tiny-Q4_0.gguf"  # 32 bytes larger
+    assert len(hub.sent("Tiny-Q8_0.gguf")) == 1, "the verdict is read from the smallest"
+
+
+def test_auto_refuses_what_does_not_run(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    config = b'{"architectures": ["MambaForCausalLM"], "model_type": "mamba"}'
+    hub.add(FOLDER, {"config.json": config, "model.safetensors": b"weights"})
+    assert _pull(hub, FOLDER, "--auto") == 1
+    assert "MambaForCausalLM is not supported" in capsys.readouterr().err
+
+
+def test_room_for_the_conversion_is_counted(
+    hub: FakeHub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    size = len(hub.repos[GGUF]["Tiny-Q8_0.gguf"].content)
+    monkeypatch.setattr("app.core.room.free_bytes", lambda _folder: SPARE_BYTES + size + 1000)
+    assert _pull(hub, f"{GGUF}:Q8_0") == 1
+    assert "for the files + " in (message := capsys.readouterr().err.splitlines()[-1])
+    assert "for its conversion)" in message
+    # Who names a folder of his own may convert elsewhere.
+    assert _pull(hub, f"{GGUF}:Q8_0", "--to", str(tmp_path / "plain")) == 0
 
 
 def test_a_choice_is_a_document_too(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:

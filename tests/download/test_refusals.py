@@ -11,6 +11,7 @@ from huggingface_hub import constants
 from app.core.errors import AppError, InvalidSourceError, ResourceError
 from app.download.file_plan import list_choices
 from app.download.offer import make_offers
+from app.download.places import CachePlace
 from app.hub.client import HubClient
 from tests.hub.fake_hub import FakeHub
 
@@ -32,8 +33,8 @@ GATED = {"X-Error-Code": "GatedRepo"}
 @pytest.mark.parametrize(
     ("status", "headers", "body", "words"),
     [
-        (401, GATED, "Access is restricted", ("gated", "{hub}/org/name", "HF_TOKEN")),
-        (403, GATED, "Access is restricted", ("gated", "{hub}/org/name", "HF_TOKEN")),
+        (401, GATED, "Access is restricted", ("gated: accept", "{hub}/org/name", "HF_TOKEN")),
+        (403, GATED, "Access is restricted", ("gated: accept", "{hub}/org/name", "HF_TOKEN")),
         (401, {}, "Invalid credentials in Authorization header", ("revoked", "/settings/tokens")),
         (403, {}, "Forbidden", ("refuses", "{hub}/org/name", "/settings/tokens")),
         (404, {"X-Error-Code": "EntryNotFound"}, "Entry not found", ("has no m.gguf",)),
@@ -56,6 +57,7 @@ def test_refusals_of_a_file(
     ("status", "headers", "body", "words"),
     [
         (401, {}, "Invalid credentials in Authorization header", ("revoked", "/settings/tokens")),
+        (403, {}, "Forbidden", ("without a token", "/settings/tokens")),
         (429, {"Retry-After": "5"}, "Too many", ("in 5 seconds",)),
         (502, {}, "Bad gateway", ("answered 502",)),
     ],
@@ -90,6 +92,31 @@ def test_a_hub_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     client = HubClient("http://127.0.0.1:9", tmp_path)
     with pytest.raises(ResourceError, match=r"did not answer .*127\.0\.0\.1:9/org/name"):
         client.repository(REPO)
+
+
+def test_a_file_of_a_hub_that_is_not_there_is_one_quick_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """huggingface_hub alone would try for half a minute, with a line on the terminal each time."""
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    naps: list[float] = []
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", naps.append)
+    client = HubClient("http://127.0.0.1:9", tmp_path)
+    with pytest.raises(ResourceError, match="did not answer"):
+        client.small_file(REPO, "config.json")
+    assert naps == []
+    assert capfd.readouterr().err == ""
+
+
+def test_without_a_hub_the_cache_must_do(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    online = HubClient(hub.endpoint, tmp_path)
+    path = online.small_file(REPO, "config.json", "main")
+    CachePlace(online, online.repository(REPO)).remember("main")
+    assert HubClient("http://127.0.0.1:9", tmp_path).small_file(REPO, "config.json") == path
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert online.small_file(REPO, "config.json") == path
 
 
 def test_offline_is_said(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
