@@ -8,6 +8,7 @@ from typing import Any
 
 from httpx2 import AsyncClient, EventSource, Limits, Response, Timeout
 
+from app import __version__
 from app.core.errors import RemoteError
 from app.engine.request import Request
 from app.remote.chunks import DONE, Chunk, parse_chunk
@@ -80,7 +81,9 @@ async def _iter_chunks(response: Response) -> AsyncIterator[Chunk]:
 
 
 def _create_client(endpoint: RemoteEndpoint, timeout: Timeout) -> AsyncClient:
-    headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+    headers = {"User-Agent": f"DeepInfer/{__version__}"}
+    if endpoint.api_key:
+        headers["Authorization"] = f"Bearer {endpoint.api_key}"
     # A redirect is not followed: the key is for this server. Proxies of the environment are for
     # other machines.
     return AsyncClient(
