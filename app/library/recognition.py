@@ -6,8 +6,10 @@ second, so what was found is remembered.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +60,9 @@ class Recogniser:
         known = self.find(path, files)
         if known is not None:
             return known
-        stamp, found = _stamp(files), _open(path)
+        stamp = _stamp(files)
+        with _unnoticed(files):
+            found = _open(path)
         entry = {"stamp": stamp, "found": asdict(found)}
         self._known[_key(path)] = self._found[_key(path)] = entry
         return found
@@ -85,6 +89,21 @@ def _open(path: Path) -> Recognised:
     except OSError as error:
         problem = f"{path.name} cannot be read ({error.strerror})."
         return Recognised(problem=problem, is_damaged=True)
+
+
+@contextmanager
+def _unnoticed(files: tuple[Path, ...]) -> Iterator[None]:
+    """Opening to see what it is is no use: the times of reading are put back."""
+    before = {}
+    for file in files:
+        with suppress(OSError):
+            before[file] = file.stat().st_atime_ns
+    yield
+    for file, read_ns in before.items():
+        with suppress(OSError):
+            status = file.stat()
+            if status.st_atime_ns != read_ns:
+                os.utime(file, ns=(read_ns, status.st_mtime_ns))
 
 
 def _grid(source: Source) -> str:

@@ -87,13 +87,13 @@ def test_reading_counts_only_when_the_system_notes_it(tmp_path: Path) -> None:
     path = write_tiny_gguf(tmp_path / "models" / "tiny.gguf")
     os.utime(path, (1_000_000, 2_000_000))
     item = _only(_scan(tmp_path / "library", tmp_path, path.parent), ItemKind.SOURCE)
-    # Opening it to see what it is may itself have been noted.
-    if item.last_use is LastUse.CHANGED:
-        assert item.used_s == 2_000_000
+    assert (item.used_s, item.last_use) == (2_000_000, LastUse.CHANGED)
+    # That it was opened to see what it is was no use.
+    item = _only(_scan(tmp_path / "library", tmp_path, path.parent), ItemKind.SOURCE)
+    assert (item.used_s, item.last_use) == (2_000_000, LastUse.CHANGED)
     os.utime(path, (3_000_000, 2_000_000))
     item = _only(_scan(tmp_path / "library", tmp_path, path.parent), ItemKind.SOURCE)
-    assert item.last_use is LastUse.READ
-    assert item.used_s >= 3_000_000
+    assert (item.used_s, item.last_use) == (3_000_000, LastUse.READ)
 
 
 def test_what_is_loaded_is_busy(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTreeView,
@@ -154,7 +155,6 @@ class LibraryTable(QTreeView):
         self.setExpandsOnDoubleClick(False)
         self.setIndentation(0)
         self.setUniformRowHeights(True)
-        self.setAllColumnsShowFocus(True)
         self.setSortingEnabled(True)
         self.sortByColumn(LibraryColumn.SIZE, Qt.SortOrder.DescendingOrder)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -182,6 +182,8 @@ class _ToneDelegate(QStyledItemDelegate):
         colour = QColor(getattr(tokens, tone))
         for role in (QPalette.ColorRole.Text, QPalette.ColorRole.HighlightedText):
             option.palette.setColor(role, colour)  # type: ignore[attr-defined,unused-ignore]
+        # The row is marked as a whole; a frame around one of its cells says less.
+        option.state &= ~QStyle.StateFlag.State_HasFocus  # type: ignore[attr-defined,unused-ignore]
         option.textElideMode = Qt.TextElideMode.ElideMiddle  # type: ignore[attr-defined,unused-ignore]
 
     def sizeHint(
