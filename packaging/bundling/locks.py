@@ -76,7 +76,7 @@ def make_locks(work: Path) -> None:
         _download(system, wheels, extras["starter"], "--no-deps")
         if system == "windows":
             _download(system, wheels, _ONLY_WINDOWS, "--no-deps")
-        pins = set(_pins_of(wheels, _ONLY_LINUX if system == "windows" else _ONLY_WINDOWS))
+        pins = set(_pins_of(wheels, _ONLY_LINUX if system == "windows" else ()))
         write_lock(lock_path(system), pins)
         _download(system, fresh(work / "wheels-kernels"), [*compilers, *extras["build"]])
         write_lock(lock_path(system, "kernels"), _pins_of(work / "wheels-kernels"))

