@@ -40,7 +40,7 @@ from app.core.frozen import is_frozen
 from app.core.server_events import ServerFailed, ServerStarted
 from app.engine.request import Message, Request, SamplingParams
 from app.hub.starter import require_starter
-from app.workers.commands import Command, ConvertSource, LoadModel, SubmitRequest
+from app.workers.commands import Command, ConvertSource, LoadModel, StartServer, SubmitRequest
 from app.workers.process import WorkerProcess
 
 _logger = logging.getLogger(__name__)
@@ -140,13 +140,8 @@ class SelfTest:
 
     def server(self, engine: _Worker) -> dict[str, Any]:
         """One chat completion at the port, by plain HTTP; the same question, the same answer."""
-        from app.workers import commands
-
         self._require_checkpoint()
-        start = getattr(commands, "StartServer", None)
-        if start is None:
-            raise MissingExtraError("The server is not built.")
-        engine.send(start(port=0))
+        engine.send(StartServer(port=0))
         url = engine.wait_for(ServerStarted).base_url
         body = {"messages": [{"role": "user", "content": _PROMPT}], "temperature": 0}
         body |= {"model": self._checkpoint.name, "max_tokens": _MAX_TOKENS}
