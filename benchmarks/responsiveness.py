@@ -6,52 +6,13 @@ The real window and its real worker processes, offscreen unless a platform is ch
 from __future__ import annotations
 
 import os
-import time
 
-from PySide6.QtCore import QObject, Qt, QTimer
-
+from benchmarks.lateness import Lateness
 from benchmarks.measure import Figures, own_home, print_json
 from benchmarks.window import WindowDriver
 
-_INTERVAL_S = 0.010
 _NUM_TOKENS = 300
 _PROMPT = "Write a long story about a lighthouse keeper and the sea, with a table and code in it."
-
-
-class _Lateness(QObject):
-    """Collects by how many seconds each tick came after its time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._delays_s: list[float] = []
-        self._last_s = 0.0
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.setInterval(round(_INTERVAL_S * 1000))
-        self._timer.timeout.connect(self._on_timer_timeout)
-
-    def __enter__(self) -> _Lateness:
-        self._last_s = time.perf_counter()
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._timer.stop()
-
-    def figures(self) -> Figures:
-        """Percentiles in milliseconds."""
-        delays_ms = sorted(1000 * delay for delay in self._delays_s)
-        return {
-            "ticks": len(delays_ms),
-            "p50_ms": delays_ms[len(delays_ms) // 2],
-            "p99_ms": delays_ms[len(delays_ms) * 99 // 100],
-            "max_ms": delays_ms[-1],
-        }
-
-    def _on_timer_timeout(self) -> None:
-        now_s = time.perf_counter()
-        self._delays_s.append(max(0.0, now_s - self._last_s - _INTERVAL_S))
-        self._last_s = now_s
 
 
 def measure() -> dict[str, Figures]:
@@ -59,13 +20,13 @@ def measure() -> dict[str, Figures]:
     figures: dict[str, Figures] = {}
     with own_home(), WindowDriver(temperature=0.0, max_tokens=_NUM_TOKENS) as driver:
         driver.rest(1.0)
-        with _Lateness() as lateness:
+        with Lateness() as lateness:
             driver.convert_starter()
         figures["conversion"] = lateness.figures()
-        with _Lateness() as lateness:
+        with Lateness() as lateness:
             driver.load_first_model()
         figures["loading"] = lateness.figures()
-        with _Lateness() as lateness:
+        with Lateness() as lateness:
             driver.ask(_PROMPT)
         figures["generation"] = lateness.figures()
     return figures

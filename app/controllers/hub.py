@@ -161,7 +161,7 @@ class HubController(QObject):
         self._settings.update(hub_endpoint=first, hub_mirrors=" ".join(mirrors))
         self.endpoints_changed.emit()
 
-    def _ask(self, command: SearchRepositories | LookUpRepository | Command) -> None:
+    def _ask(self, command: Command) -> None:
         if self._state is not HubState.IDLE or self._num_probes:
             self._drop_questions()
         self._last = command

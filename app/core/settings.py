@@ -194,6 +194,18 @@ class Settings:
         least=0.1,
         most=5.0,
     )
+    overflow: str = _setting(
+        "drop_oldest",
+        QT_TRANSLATE_NOOP("Settings", "When a conversation is longer than the context"),
+        QT_TRANSLATE_NOOP(
+            "Settings", "A line in the conversation shows from where on the model reads it."
+        ),
+        Topic.REPLIES,
+        choices={
+            "drop_oldest": QT_TRANSLATE_NOOP("Settings", "Leave out the oldest turns"),
+            "stop": QT_TRANSLATE_NOOP("Settings", "Refuse to answer"),
+        },
+    )
     max_tokens: int = _setting(
         0,
         QT_TRANSLATE_NOOP("Settings", "Longest reply"),
@@ -229,6 +241,25 @@ class Settings:
         Topic.DOWNLOADS,
         least=1,
         most=16,
+    )
+    hub_home: str = _setting(
+        "",
+        QT_TRANSLATE_NOOP("Settings", "Folder of Hugging Face"),
+        QT_TRANSLATE_NOOP(
+            "Settings",
+            "Downloads go into its cache, which other programs share. Empty: HF_HOME where it is "
+            "set, else the usual one. From the next start on.",
+        ),
+        Topic.DOWNLOADS,
+    )
+    hub_proxy: str = _setting(
+        "",
+        QT_TRANSLATE_NOOP("Settings", "Proxy"),
+        QT_TRANSLATE_NOOP(
+            "Settings",
+            "http://host:port; empty: HTTPS_PROXY where it is set. From the next start on.",
+        ),
+        Topic.DOWNLOADS,
     )
     last_model: str = _hidden("", "The model to load at the start: a folder or a library name.")
     library_dir: str = _hidden("", "Where the library was moved to; '' is the program's folder.")

@@ -92,6 +92,7 @@ class FakeHub:
         self.requests: list[Request] = []
         self.lock = threading.Lock()
         self.ended = threading.Event()
+        self.step_bytes = _STEP_BYTES
         self._servers = [_Server(self), _Server(self)]
         self.endpoint, self.store = (
             f"http://{host}:{server.server_port}"
@@ -271,7 +272,7 @@ class _Handler(BaseHTTPRequestHandler):
         at = request.start or 0
         last = min(x for x in (stop, at + (cut or stop), at + (silence or stop)))
         while at < last:
-            data = file.read(at, min(last, at + _STEP_BYTES))
+            data = file.read(at, min(last, at + hub.step_bytes))
             if is_wrong:
                 data, is_wrong = bytes([data[0] ^ 1]) + data[1:], False
             self.wfile.write(data)

@@ -230,6 +230,17 @@ def test_without_a_keyring_a_token_lives_with_the_window(
     assert controller.hub.session_tokens == ()
 
 
+def test_a_token_lets_a_download_go_on(page: DownloadPage, controller: DownloadController) -> None:
+    begin(controller)
+    tell(controller, JobFailed(GATED))
+    assert page.token.isVisible()
+    page.token.edit.setText("hf_secret")
+    page.token.save_button.click()
+    assert controller.entries[0].state is QueueState.FAILED
+    controller.hub.token_told.emit(TokenTold("https://hub.example", "keyring"))
+    assert controller.entries[0].state is QueueState.RUNNING
+
+
 def test_a_download_that_fails_offers_to_go_on_and_does_by_itself(
     page: DownloadPage, controller: DownloadController, sent: list[Command]
 ) -> None:

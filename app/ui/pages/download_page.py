@@ -8,9 +8,15 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.controllers.download import DownloadController
-from app.core.download_events import DownloadFinished, RepositoriesFound, RepositoryFound
+from app.core.download_events import (
+    DownloadFinished,
+    RepositoriesFound,
+    RepositoryFound,
+    TokenTold,
+)
 from app.core.errors import HubAccessError, HubBusyError, HubSilentError, UsageError
 from app.core.events import ErrorInfo
+from app.hub.download_queue import QueueState
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.endpoints_card import EndpointsCard
 from app.ui.widgets.error_card import ErrorCard
@@ -36,7 +42,7 @@ class DownloadPage(QWidget):
         self.setObjectName("page")
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._controller, self._hub = controller, controller.hub
-        self._asked_for = ""
+        self._asked_for, self._saved_for = "", ""
         self._found: RepositoryFound | None = None
         self.field = SourceField(
             self.tr("Repository or words"),
@@ -140,9 +146,20 @@ class DownloadPage(QWidget):
         self._hub.ask_token(endpoint)
 
     def _on_token_saved(self, endpoint: str, token: str) -> None:
+        self._saved_for = endpoint
         self._hub.save_token(endpoint, token)
         if self.error.isVisibleTo(self):
             self._hub.again()
+
+    def _on_token_told(self, told: TokenTold) -> None:
+        """What failed for want of it goes on."""
+        self.token.show_origin(told)
+        if told.endpoint != self._saved_for:
+            return
+        self._saved_for = ""
+        for entry in self._controller.entries:
+            if entry.state is QueueState.FAILED and told.endpoint in entry.problem:
+                self._controller.resume(entry.key)
 
     def _on_queue_changed(self) -> None:
         self.queue.show_entries(self._controller.entries)
@@ -238,7 +255,7 @@ class DownloadPage(QWidget):
         hub.failed.connect(self._on_failed)
         hub.stopped.connect(self._on_stopped)
         hub.probed.connect(self.endpoints.show_probe)
-        hub.token_told.connect(self.token.show_origin)
+        hub.token_told.connect(self._on_token_told)
         hub.endpoints_changed.connect(self._on_endpoints_changed)
         controller.queue_changed.connect(self._on_queue_changed)
         controller.progressed.connect(self.queue.show_progress)

@@ -107,8 +107,6 @@ class DownloadCard(Card):
             "found": format_bytes(finished.resumed_bytes),
         }
         self._show_status(text.format(**facts), "success")
-        if self.isVisible():
-            self.convert_button.setFocus()
 
     def _show_name(self, entry: QueuedDownload) -> None:
         self.title.set_whole(entry.name)

@@ -1,0 +1,47 @@
+"""How late an event loop is: a 10 ms timer's delay, tick by tick."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QObject, Qt, QTimer
+
+from benchmarks.measure import Figures
+
+_INTERVAL_S = 0.010
+
+
+class Lateness(QObject):
+    """Collects by how many seconds each tick came after its time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._delays_s: list[float] = []
+        self._last_s = 0.0
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(round(_INTERVAL_S * 1000))
+        self._timer.timeout.connect(self._on_timer_timeout)
+
+    def __enter__(self) -> Lateness:
+        self._last_s = time.perf_counter()
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._timer.stop()
+
+    def figures(self) -> Figures:
+        """Percentiles in milliseconds."""
+        delays_ms = sorted(1000 * delay for delay in self._delays_s)
+        return {
+            "ticks": len(delays_ms),
+            "p50_ms": delays_ms[len(delays_ms) // 2],
+            "p99_ms": delays_ms[len(delays_ms) * 99 // 100],
+            "max_ms": delays_ms[-1],
+        }
+
+    def _on_timer_timeout(self) -> None:
+        now_s = time.perf_counter()
+        self._delays_s.append(max(0.0, now_s - self._last_s - _INTERVAL_S))
+        self._last_s = now_s
