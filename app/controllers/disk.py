@@ -23,6 +23,7 @@ from app.core.library_events import (
     VerifyFinished,
     VerifyProgressed,
 )
+from app.core.paths import library_dir
 from app.core.settings_store import SettingsStore
 from app.workers.commands import CancelJob, Command
 from app.workers.library_commands import (
@@ -119,6 +120,7 @@ class DiskController(QObject):
 
     def refresh(self) -> None:
         """Looks again; a look that is under way is given up."""
+        self._follow_move()
         self._set_scanning(True)
         self._send(ScanLibrary(self._library_dir, self.folders))
 
@@ -163,6 +165,13 @@ class DiskController(QObject):
         """Stops what runs and waits; call once before the application quits."""
         self._idle.stop()
         self._link.shutdown()
+
+    def _follow_move(self) -> None:
+        """`deepinfer library --move` may have moved it beside the window."""
+        before, now = self._library_dir, library_dir()
+        if now != before and self._work is not DiskWork.MOVING:
+            self._library_dir = now
+            self.moved.emit(before, now)
 
     def _begin(self, work: DiskWork) -> bool:
         """False while something else runs."""

@@ -44,7 +44,7 @@ class SettingsStore:
             if problem := find_problem(SETTING_FIELDS[name], value):
                 raise ValueError(f"{name} {problem}")
         self.values = replace(self.values, **changes)
-        self._save()
+        self._save(changes)
         return self.values
 
     def _read(self) -> dict[str, Any]:
@@ -90,8 +90,9 @@ class SettingsStore:
                 self._note(f"{self._path.name}: {name} {problem}; the default is used.")
         return Settings(**{name: value for name, value in known.items() if not problems[name]})
 
-    def _save(self) -> None:
-        content = {**self._raw, **asdict(self.values), _VERSION_KEY: self._version}
+    def _save(self, changes: dict[str, Any]) -> None:
+        own = {**self._raw, **asdict(self.values), _VERSION_KEY: self._version}
+        content = {**own, **self._changed_by_others(), **changes}
         aside = self._path.with_suffix(".new.json")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,6 +100,24 @@ class SettingsStore:
             os.replace(aside, self._path)
         except OSError as error:
             self._note(f"Settings could not be saved: {error}.")
+            return
+        self._raw = own
+
+    def _changed_by_others(self) -> dict[str, Any]:
+        """What a command beside the window has written since; this process keeps its own values."""
+        try:
+            now = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(now, dict) or now.get(_VERSION_KEY) != self._version:
+            return {}
+        known = {name: now[name] for name in SETTING_FIELDS if name in now}
+        return {
+            name: value
+            for name, value in known.items()
+            if value != self._raw.get(name, SETTING_FIELDS[name].default)
+            and not find_problem(SETTING_FIELDS[name], value)
+        }
 
     def _note(self, sentence: str) -> None:
         _log.warning("%s", sentence)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.cli.main import main
 from app.controllers.disk import DiskController, DiskWork
 from app.core.holds import held
 from app.core.library_events import ItemKind, LibraryItem, LibraryScanned
@@ -113,6 +114,20 @@ def test_the_library_moves_and_the_settings_know(
     found = _scan(qtbot, disk)
     assert _only(found, ItemKind.CHECKPOINT).path == target / "tiny"
     assert found.move_target is None
+
+
+def test_a_move_from_the_command_line_is_followed(
+    qtbot: QtBot, disk: DiskController, settings: SettingsStore, tmp_path: Path
+) -> None:
+    before = library_dir()
+    convert_tiny(before, "tiny")
+    assert main(["library", "--move", str(tmp_path / "new")]) == 0
+    with qtbot.waitSignal(disk.moved, timeout=TIMEOUT_MS) as moved:
+        found = _scan(qtbot, disk)
+    assert moved.args == [before, tmp_path / "new"]
+    assert _only(found, ItemKind.CHECKPOINT).path == tmp_path / "new" / "tiny"
+    settings.update(theme="dark")
+    assert library_dir() == tmp_path / "new"
 
 
 def test_further_folders_are_listed(qtbot: QtBot, disk: DiskController) -> None:

@@ -126,3 +126,15 @@ def test_an_unwritable_place_is_a_note_not_a_crash(tmp_path: Path) -> None:
     store.update(theme="dark")
     assert store.values.theme == "dark"
     assert "could not be saved" in store.notes[-1]
+
+
+def test_a_command_beside_the_window_is_not_undone(path: Path) -> None:
+    window = SettingsStore(path)
+    window.update(theme="dark")
+    SettingsStore(path).update(library_dir="/new", theme="light")
+    window.update(temperature=1.5)
+    values = SettingsStore(path).values
+    assert (values.library_dir, values.theme, values.temperature) == ("/new", "light", 1.5)
+    window.update(theme="system")  # the last word on one setting counts
+    assert SettingsStore(path).values.theme == "system"
+    assert SettingsStore(path).values.library_dir == "/new"
