@@ -9,7 +9,9 @@ from pathlib import Path
 
 from app.cli import COMMANDS
 from app.core.frozen import give_streams, run_requested_module
+from app.core.paths import home_dir
 from app.core.probe import has_display
+from app.core.single_instance import InstanceDoor
 
 _NO_DISPLAY = "deepinfer: there is no display for a window; see `deepinfer --help` for commands.\n"
 
@@ -38,10 +40,14 @@ def _open_window(args: Sequence[str]) -> int:
     if not has_display():
         sys.stderr.write(_NO_DISPLAY)
         return 1
-    # Only now, so that the command line never pays for Qt.
+    path = Path(args[0]).absolute() if args else None
+    door = InstanceDoor(home_dir())
+    if not door.enter() and door.knock(path):
+        return 0
+    # Only now, so that neither the command line nor a second start pays for Qt.
     from app.gui import main as open_window
 
-    return open_window(Path(args[0]).absolute() if args else None)
+    return open_window(path, door)
 
 
 def _test_itself(args: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -41,6 +42,7 @@ from app.core.keychain import Keychain
 from app.core.log import configure_logging
 from app.core.paths import chats_path, keys_dir, library_dir, log_path, resources_dir, settings_path
 from app.core.settings_store import SettingsStore
+from app.core.single_instance import InstanceDoor
 from app.hub.starter import find_starter
 from app.ui.controllers import Controllers
 from app.ui.main_window import MainWindow
@@ -86,6 +88,31 @@ class ErrorHook(QObject):
     def _on_received(self, event: Event) -> None:
         if isinstance(event, JobFailed):
             self._window.show_error(event.error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Knocked(Event):
+    path: Path | None
+
+
+class Doorbell(QObject):
+    """A later start brings this window to the front, and its file into it."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._bridge = EventBridge(self)
+        self._bridge.received.connect(self._on_received)
+
+    def ring(self, path: Path | None) -> None:
+        """From any thread."""
+        self._bridge.post(_Knocked(path))
+
+    def _on_received(self, event: Event) -> None:
+        if isinstance(event, _Knocked):
+            self._window.come_forward()
+            if event.path is not None:
+                self._window.convert([event.path])
 
 
 class Program:
@@ -162,8 +189,11 @@ def create_application() -> QApplication:
     return app
 
 
-def main(path: Path | None = None) -> int:
-    """Opens the window, converting `path` when given; returns the exit code when it was closed."""
+def main(path: Path | None = None, door: InstanceDoor | None = None) -> int:
+    """Opens the window, converting `path` when given; returns the exit code when it was closed.
+
+    `door`: where later starts knock, to be seen or to hand their file over.
+    """
     configure_logging(log_path())
     app = create_application()
     program = Program(app)
@@ -171,6 +201,11 @@ def main(path: Path | None = None) -> int:
     # From the event loop: what was painted is on the screen by then.
     program.window.painted.connect(lambda: QTimer.singleShot(0, lambda: program.start(path)))
     program.window.show()
+    doorbell = Doorbell(program.window)
+    if door is not None:
+        door.open(doorbell.ring)
     code = app.exec()
+    if door is not None:
+        door.close()
     program.shutdown()
     return code

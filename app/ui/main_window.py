@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, Signal
+from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
@@ -95,6 +95,13 @@ class MainWindow(QMainWindow):
     def show_page(self, page: QWidget) -> None:
         """Brings a page to the front."""
         self._on_page_requested(self._pages.indexOf(page))
+
+    def come_forward(self) -> None:
+        """To the front, from wherever it is."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
 
     def convert(self, sources: Sequence[Path]) -> None:
         """Starts (or queues) conversions as recommended, and shows them."""
