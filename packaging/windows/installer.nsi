@@ -156,6 +156,8 @@ Section "Uninstall"
   StrCmp $0 "${PROGID}" 0 foreign
   ReadRegStr $1 HKCU "Software\DeepInfer" "DefaultBefore"
   WriteRegStr HKCU "${CLASSES}\.gguf" "" "$1"
+  StrCmp $1 "" 0 foreign
+  DeleteRegValue HKCU "${CLASSES}\.gguf" ""
   foreign:
   DeleteRegValue HKCU "${CLASSES}\.gguf\OpenWithProgids" "${PROGID}"
   DeleteRegKey /ifempty HKCU "${CLASSES}\.gguf\OpenWithProgids"
