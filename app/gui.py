@@ -147,6 +147,7 @@ class Program:
         self.controllers.download.start()
         self.window.chat_page.start()
         self.controllers.server.prepare()
+        self.window.tray.start()
         self.window.configure_engine()
         self._load_last_model()
         if source is not None:
@@ -161,6 +162,7 @@ class Program:
 
     def shutdown(self) -> None:
         """The way back; waits for every thread and process."""
+        self.window.tray.stop()
         self.controllers.download.shutdown()
         self.controllers.validation.shutdown()
         self.controllers.conversion.shutdown()

@@ -119,6 +119,11 @@ class ServerController(QObject):
         return self._settings.values.server_autostart
 
     @property
+    def keeps_running(self) -> bool:
+        """Whether closing the window leaves the open port in the tray."""
+        return self._settings.values.server_keeps_running
+
+    @property
     def api_key(self) -> str:
         """What clients must send; '' when any key does."""
         return self._key or ""
@@ -140,7 +145,13 @@ class ServerController(QObject):
 
     def set_starts_with_program(self, starts: bool) -> None:
         """From the next start of the program on."""
-        self._change(server_autostart=starts)
+        self._settings.update(server_autostart=starts)
+        self.options_changed.emit()
+
+    def set_keeps_running(self, keeps: bool) -> None:
+        """From the next closing of the window on."""
+        self._settings.update(server_keeps_running=keeps)
+        self.options_changed.emit()
 
     def set_api_key(self, key: str) -> None:
         """From the next start on; without one the port is for this machine alone."""

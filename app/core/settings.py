@@ -269,6 +269,9 @@ class Settings:
     )
     server_allow_lan: bool = _hidden(False, "Whether other machines reach the port, with a key.")
     server_autostart: bool = _hidden(False, "Whether the port opens with the program.")
+    server_keeps_running: bool = _hidden(
+        False, "Whether closing the window leaves an open port in the tray."
+    )
     remote_url: str = _hidden("", "Base URL of the remote server that was used last.")
     remote_model: str = _hidden("", "The model of it; '' is its first.")
     uses_remote: bool = _hidden(False, "Whether the remote server answers the chat at the start.")

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.controllers.remote_link import ConnectRemote
 from app.core.events import ErrorInfo
@@ -29,6 +36,7 @@ from app.ui.pages.server_page import ServerPage
 from app.ui.pages.settings_page import SettingsPage
 from app.ui.pages.validate_page import ValidatePage
 from app.ui.theme import Theme, ThemeMode
+from app.ui.tray import Tray
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.drop_overlay import DropOverlay
 from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
@@ -59,7 +67,7 @@ class MainWindow(QMainWindow):
         self._theme = theme
         self._starter = starter
         self._is_painted = False
-        self._may_interrupt = False
+        self._may_interrupt = self._is_quitting = False
         self._close_dialog: CloseDialog | None = None
         self.chat_page = ChatPage(controllers.chat, settings, has_starter=starter is not None)
         self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
@@ -84,6 +92,7 @@ class MainWindow(QMainWindow):
         )
         self.server_toggle = ServerToggle(controllers.server)
         self.navigation.add_footer(self.server_toggle)
+        self.tray = Tray(controllers.server, self)
         self.overlay = DropOverlay(self)
         self._build()
         self.overlay.paths_dropped.connect(self._on_overlay_paths_dropped)
@@ -156,9 +165,21 @@ class MainWindow(QMainWindow):
         if self._starter is not None:
             self.convert([self._starter])
 
+    def quit(self) -> None:
+        """Ends the program, also where closing the window would leave it in the tray."""
+        self._is_quitting = True
+        QApplication.quit()
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self._shall_stay_in_tray:
+            event.ignore()
+            self.hide()
+            self.tray.tell_hidden()
+            return
         if self._controllers.conversion.is_converting and not self._may_interrupt:
             event.ignore()
+            self._is_quitting = False
+            self.come_forward()
             self._ask_to_close()
             return
         self.settings_page.flush()
@@ -171,6 +192,12 @@ class MainWindow(QMainWindow):
         if not self._is_painted:
             self._is_painted = True
             self.painted.emit()
+
+    @property
+    def _shall_stay_in_tray(self) -> bool:
+        server = self._controllers.server
+        may_stay = self.tray.is_there and not self._is_quitting
+        return may_stay and server.keeps_running and server.is_wanted
 
     def _ask_to_close(self) -> None:
         job = self._controllers.conversion.current_job
@@ -308,6 +335,8 @@ class MainWindow(QMainWindow):
         server = self._controllers.server
         server.model_changed.connect(self.server_page.show_model)
         server.engine_lost.connect(self._on_engine_lost)
+        self.tray.show_requested.connect(self.come_forward)
+        self.tray.quit_requested.connect(self.quit)
         server.requests_changed.connect(self._on_server_requests_changed)
         self.chat_page.top_bar.picker.remote_requested.connect(self._ask_for_remote)
         self._controllers.remote.endpoint_chosen.connect(self._on_endpoint_chosen)

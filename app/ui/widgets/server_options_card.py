@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSystemTrayIcon,
+    QWidget,
+)
 
 from app.controllers.server import ServerController, ServerState
 from app.core.keychain import KeyPlace
@@ -28,6 +36,7 @@ class ServerOptionsCard(Card):
         self.port = CalmSpinBox()
         self.lan = QCheckBox(self.tr("Let other machines in"))
         self.autostart = QCheckBox(self.tr("Start with the program"))
+        self.keep = QCheckBox(self.tr("Keep serving in the tray when the window is closed"))
         self.key = SecretField(
             self.tr("API key"), self.tr("None: programs of this machine need no key")
         )
@@ -45,12 +54,14 @@ class ServerOptionsCard(Card):
             widget.setEnabled(not is_open)
         self.key.set_read_only(is_open)
         self.locked.setVisible(is_open)
-        for field in (self.port, self.lan, self.autostart):
+        fields = (self.port, self.lan, self.autostart, self.keep)
+        for field in fields:
             field.blockSignals(True)
         self.port.setValue(controller.port)
         self.lan.setChecked(controller.allows_lan)
         self.autostart.setChecked(controller.starts_with_program)
-        for field in (self.port, self.lan, self.autostart):
+        self.keep.setChecked(controller.keeps_running)
+        for field in fields:
             field.blockSignals(False)
         self.key.show_key(controller.api_key)
         self.key_note.setText(self._key_note())
@@ -80,6 +91,7 @@ class ServerOptionsCard(Card):
         self.port.valueChanged.connect(self._on_port_changed)
         self.lan.toggled.connect(controller.set_allows_lan)
         self.autostart.toggled.connect(controller.set_starts_with_program)
+        self.keep.toggled.connect(controller.set_keeps_running)
         self.key.edited.connect(controller.set_api_key)
         self.generate_button.clicked.connect(controller.generate_key)
         controller.options_changed.connect(self.refresh)
@@ -115,6 +127,8 @@ class ServerOptionsCard(Card):
         _add_rows(grid, self.tr("API key"), self._create_key_row(), self.key_note)
         _add_rows(grid, self.tr("Network"), self.lan, _create_note(far), left)
         _add_rows(grid, "", self.autostart, None, left)
+        _add_rows(grid, "", self.keep, None, left)
+        self.keep.setVisible(QSystemTrayIcon.isSystemTrayAvailable())
         return grid
 
     def _create_key_row(self) -> QWidget:
