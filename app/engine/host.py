@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -11,7 +10,6 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 
 from app.core.errors import AppError, EngineError, ResourceError, UsageError
 from app.core.events import (
@@ -23,6 +21,7 @@ from app.core.events import (
     RequestFailed,
     RequestFinished,
 )
+from app.engine.command_queue import CommandQueue
 from app.engine.engine import RequestEvent
 from app.engine.host_options import HostOptions
 from app.engine.kv_store import remove_conversation
@@ -38,7 +37,6 @@ _logger = logging.getLogger(__name__)
 MEMORY_SAMPLE_INTERVAL_S = 1.0
 NUM_SLOTS = 8  # requests that decode in one batch
 _LAST_CHORES_S = 2.0  # what unloading waits for conversations to be saved
-Command = Callable[[], None]
 
 
 class EngineHost:
@@ -55,9 +53,7 @@ class EngineHost:
         options: HostOptions | None = None,
     ) -> None:
         self._listener = listener
-        self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._is_closed = False
+        self._commands = CommandQueue()
         # From here on the engine thread's alone; `state`, `model` and `metrics` may be read by
         # anyone: each is one object that is replaced, never changed.
         self._options = options or HostOptions()
@@ -70,7 +66,7 @@ class EngineHost:
         self._loaded: LoadedEngine | None = None
         self._load_again: Callable[[], LoadedEngine] | None = None  # while unloaded for idleness
         self._last_load: Callable[[], LoadedEngine] | None = None
-        self._last_used_s = 0.0
+        self._last_step_s = 0.0
         self._handles: dict[str, RequestHandle] = {}
         self._next_sample_s = 0.0
         self._is_stopped = False
@@ -98,11 +94,11 @@ class EngineHost:
 
     def set_options(self, options: HostOptions) -> None:
         """Replaces the options; the model stays loaded."""
-        self._send(partial(self._set_options, options))
+        self._commands.send(partial(self._set_options, options))
 
     def forget_conversation(self, cache_key: str) -> None:
         """Removes what is kept on disk of a conversation that was deleted."""
-        self._send(partial(self._forget, cache_key))
+        self._commands.send(partial(self._forget, cache_key))
 
     def load(
         self,
@@ -126,7 +122,7 @@ class EngineHost:
             activations=activations,
             kv_dtype=kv_dtype,
         )
-        self._send(partial(self._load, future, model_dir, load))
+        self._commands.send(partial(self._load, future, model_dir, load))
         return future
 
     def load_and_wait(
@@ -149,73 +145,55 @@ class EngineHost:
         like the listener it must be quick and not raise.
         """
         handle = RequestHandle(request.request_id, self.cancel, on_event)
-        self._send(partial(self._add, request, handle))
+        self._commands.send(partial(self._add, request, handle))
         return handle
 
     def measure(self, request: Request) -> None:
         """Tells the listener what a request would take: PromptMeasured, where it can be known."""
-        self._send(partial(self._measure, request))
+        self._commands.send(partial(self._measure, request))
 
     def cancel(self, request_id: str) -> None:
         """Ends a request within one token; no effect on one that has ended."""
-        self._send(partial(self._cancel, request_id))
+        self._commands.send(partial(self._cancel, request_id))
 
     def unload(self) -> Future[None]:
         """Cancels what runs and gives the model's memory back."""
         future: Future[None] = Future()
-        self._send(partial(self._unload, future))
+        self._commands.send(partial(self._unload, future))
         return future
 
     def close(self) -> None:
         """Unloads, ends the thread and waits for it. May be called twice."""
-        with self._lock:
-            if not self._is_closed:
-                self._is_closed = True
-                self._commands.put(self._stop)
+        self._commands.close(last=self._stop)
         self._thread.join()
 
     def __enter__(self) -> EngineHost:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
-
-    def _send(self, command: Command) -> None:
-        with self._lock:
-            if self._is_closed:
-                raise EngineError("The engine was closed.")
-            self._commands.put(command)
 
     # --- on the engine thread ----------------------------------------------------------------
 
     def _run(self) -> None:
         while not self._is_stopped:
-            command = self._next_command()
-            if command is not None:
-                command()
-            elif self._loaded is not None:
+            self._commands.run(*self._patience())
+            if self._loaded is not None:
                 self._work(self._loaded)
             self._metrics = self._loaded.engine.metrics() if self._loaded else EngineMetrics()
 
-    def _next_command(self) -> Command | None:
+    def _patience(self) -> tuple[bool, float | None]:
         """Waits only when there is nothing else to do, and then until the next memory sample."""
-        engine = self._loaded.engine if self._loaded is not None else None
-        is_busy = engine is not None and (engine.has_work or engine.has_chores)
-        idle_s = None if engine is None else max(0.0, self._next_sample_s - time.monotonic())
-        try:
-            return self._commands.get(block=not is_busy, timeout=idle_s)
-        except queue.Empty:
-            return None
+        if self._loaded is None:
+            return True, None
+        engine = self._loaded.engine
+        idle_s = max(0.0, self._next_sample_s - time.monotonic())
+        return not (engine.has_work or engine.has_chores), idle_s
 
     def _work(self, loaded: LoadedEngine) -> None:
         if loaded.engine.has_work:
-            self._last_used_s = time.monotonic()
             self._guard(lambda: self._publish(loaded.engine.step()))
+            self._last_step_s = time.monotonic()
         elif loaded.engine.has_chores:
             self._guard(loaded.engine.do_chore)
         if self._loaded is not None and time.monotonic() >= self._next_sample_s:
@@ -242,7 +220,7 @@ class EngineHost:
         limit_s = self._options.idle_unload_s
         if limit_s is None or loaded.engine.has_work:
             return
-        if time.monotonic() - self._last_used_s >= limit_s:
+        if time.monotonic() - self._last_step_s >= limit_s:
             self._drop_engine()
             self._load_again, self._model = self._last_load, loaded.model
             self._set_state(EngineState.UNLOADED, loaded.model)
@@ -265,7 +243,7 @@ class EngineHost:
         loaded.engine.use_store(self._options.open_store(loaded))
         self._last_load, self._model = load, loaded.model
         self._tokenizer = loaded.tokenizer
-        self._next_sample_s = self._last_used_s = time.monotonic()
+        self._next_sample_s = self._last_step_s = time.monotonic()
         self._set_state(EngineState.READY, loaded.model)
         return loaded.model
 
