@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from app.converter.workdir import Job, WorkDir
@@ -73,7 +74,9 @@ def _from_unfinished(folder: Path, library_dir: Path) -> LibraryItem | None:
     """None for a hidden folder that is not ours."""
     name = folder.relative_to(library_dir).as_posix() if folder != library_dir else folder.name
     if not os.access(folder, os.R_OK | os.X_OK):
-        return _damaged(name, folder, f"{folder.name} cannot be read (permission denied).")
+        item = _damaged(name, folder, f"{folder.name} cannot be read (permission denied).")
+        # Of the library itself nothing is ever removed as a whole.
+        return replace(item, place=ItemPlace.FOLDER) if folder == library_dir else item
     if folder.name.startswith(REMOVED_PREFIX):
         return _damaged(name, folder, "A removal was cut short.")
     if folder.name.endswith(_REPLACED):

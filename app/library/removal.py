@@ -38,8 +38,8 @@ def plan_removal(item: LibraryItem) -> RemovalPlan:
     _check_is_free(item)
     if item.place is ItemPlace.HUB:
         plan = _plan_in_hub(item, read_repo(find_repo(item.path)))
-    elif item.place is ItemPlace.FOLDER and not _is_only_content(item):
-        plan = RemovalPlan(item.files)
+    elif item.place is ItemPlace.FOLDER and item.kind is not ItemKind.CHECKPOINT:
+        plan = _plan_in_folder(item)
     else:
         if item.kind is ItemKind.CHECKPOINT and any(p.is_dir() for p in item.path.iterdir()):
             raise UsageError(
@@ -104,11 +104,12 @@ def _has_other_weights(repo: CachedRepo, going: set[Path]) -> bool:
     return any(f.suffix.lower() in WEIGHT_SUFFIXES or f in repo.partials for f in left)
 
 
-def _is_only_content(item: LibraryItem) -> bool:
-    """Whether a folder of the user's holds this model and nothing else."""
-    if not item.path.is_dir() or item.kind is ItemKind.CHECKPOINT:
-        return item.kind is ItemKind.CHECKPOINT
-    return set(item.path.iterdir()) == set(item.files)
+def _plan_in_folder(item: LibraryItem) -> RemovalPlan:
+    """A model's files, and its folder where that holds nothing else."""
+    if not item.files:
+        raise UsageError(f"{item.path} is a folder of yours; nothing was removed.")
+    is_whole = item.path.is_dir() and set(item.path.iterdir()) == set(item.files)
+    return RemovalPlan((item.path,) if is_whole else item.files)
 
 
 def _check_is_free(item: LibraryItem) -> None:

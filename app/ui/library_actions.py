@@ -40,9 +40,11 @@ def actions_for(item: LibraryItem) -> tuple[LibraryAction, ...]:
             return (a.RESUME, *always) if is_cached else always
         case ItemKind.CONVERSION:
             return (a.RESUME, *always)
+        case ItemKind.DAMAGED if item.place is ItemPlace.FOLDER and not item.files:
+            return (a.REVEAL,)
         case ItemKind.DAMAGED if is_cached:
             return (a.FETCH_AGAIN, *verify, *always)
-        case ItemKind.DAMAGED if item.path.name[:1] != "." and item.path.suffix != ".gguf":
+        case ItemKind.DAMAGED if item.place is ItemPlace.LIBRARY and item.path.name[:1] != ".":
             return (a.VERIFY, *always)
         case ItemKind.OTHER if is_cached:
             return (*verify, *always)

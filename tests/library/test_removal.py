@@ -14,10 +14,11 @@ from huggingface_hub import scan_cache_dir, try_to_load_from_cache
 
 from app.core.errors import ResourceError, UsageError
 from app.core.holds import held
-from app.core.library_events import ItemKind, LibraryItem
+from app.core.library_events import ItemKind, ItemPlace, LibraryItem
 from app.library.removal import plan_removal, remove, restore
 from app.library.scan import Roots, scan
 from app.library.trash import SystemTrash, TrashMissingError
+from tests.converter.gptq_folder import create_folder
 from tests.hub.fake_hub import FakeHub
 from tests.library.disk import convert_tiny, fetch_commit, fetch_snapshot, read_bytes, tree
 
@@ -155,6 +156,27 @@ def test_a_checkpoint_that_holds_another_stays(tmp_path: Path, find: Find) -> No
     (checkpoint / "inner").mkdir()
     with pytest.raises(UsageError, match="holds folders"):
         plan_removal(find("tiny", ItemKind.CHECKPOINT))
+
+
+def test_a_folder_of_the_users_goes_only_with_nothing_else_in_it(
+    tmp_path: Path, find: Find, trash_home: Path
+) -> None:
+    (tmp_path / "sources").mkdir()
+    folder = create_folder().write(tmp_path / "sources" / "gptq")
+    assert plan_removal(find("gptq")).paths == (folder,)
+    (folder / "mine").mkdir()
+    item = find("gptq")
+    assert set(plan_removal(item).paths) == {p for p in folder.iterdir() if p.name != "mine"}
+    remove(item, plan_removal(item), SystemTrash())
+    assert [path.name for path in folder.iterdir()] == ["mine"]
+
+
+def test_a_folder_that_holds_no_model_stays(tmp_path: Path) -> None:
+    closed = LibraryItem(
+        ItemKind.DAMAGED, "closed", tmp_path, ItemPlace.FOLDER, 0, problem="cannot be read"
+    )
+    with pytest.raises(UsageError, match="is a folder of yours"):
+        plan_removal(closed)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from app.chat.transcript import Conversation, Turn
 from app.controllers.chat import ChatController
 from app.controllers.chat_state import ChatState
+from app.controllers.context_meter import ContextMeter, ContextUse
 from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
 from app.core.sampling_settings import SamplingSettings
 from app.core.settings_store import SettingsStore
@@ -68,6 +69,7 @@ class ChatPage(QWidget):
         self.composer = Composer()
         self.panel = SidePanel()
         self.exchange = ConversationExchange(controller.list, self)
+        self.meter = ContextMeter(controller.engine, self)
         self._stack = QStackedWidget()
         self.setFocusProxy(self.composer)
         self._build()
@@ -163,6 +165,7 @@ class ChatPage(QWidget):
         self.banners.clear_errors()
         self.banners.show_model(model)
         self._on_state_changed(self._controller.state)
+        self._measure_context()
         if self.isVisible():
             self.composer.setFocus()
 
@@ -178,7 +181,17 @@ class ChatPage(QWidget):
             self.transcript.begin_reply(self._model_name, self._controller.reply_text)
         self.panel.sampling.show_settings(conversation.system_prompt, conversation.sampling)
         self.conversations.select(conversation.conversation_id)
+        self.composer.hide_context()
+        self._measure_context()
         self._update_empty()
+
+    def _measure_context(self) -> None:
+        draft = self.composer.edit.toPlainText()
+        self.meter.update(self._controller.conversation, draft, self._controller.overflow)
+
+    def _on_context_measured(self, use: ContextUse) -> None:
+        self.composer.show_context(use.num_tokens, use.max_model_len)
+        self.transcript.mark_context(use.first_kept_turn)
 
     def _on_turn_added(self, conversation_id: str, turn: Turn) -> None:
         if conversation_id == self._open_id:
@@ -206,6 +219,7 @@ class ChatPage(QWidget):
     def _on_reply_finished(self, conversation_id: str, turn: Turn) -> None:
         if conversation_id == self._open_id:
             self.transcript.finish_reply(turn)
+            self._measure_context()
 
     def _on_reply_failed(self, conversation_id: str, error: ErrorInfo) -> None:
         if conversation_id == self._open_id:
@@ -280,7 +294,9 @@ class ChatPage(QWidget):
         if state is ChatState.LOADING:
             self.empty.show_loading(self.tr("the model"))
         elif state in (ChatState.READY, ChatState.GENERATING):
-            self.empty.show_ready(self._model_name)
+            model = self._controller.model
+            remote_url = model.device_note if model and model.is_remote else ""
+            self.empty.show_ready(self._model_name, remote_url)
         elif self._entries:
             self.empty.show_choose_model(self._entries)
         else:
@@ -319,6 +335,8 @@ class ChatPage(QWidget):
         self.banners.undo_requested.connect(self._controller.list.restore)
         self.composer.submitted.connect(self._on_submitted)
         self.composer.stop_requested.connect(self.stop_reply)
+        self.composer.edit.textChanged.connect(self._measure_context)
+        self.meter.measured.connect(self._on_context_measured)
         self.transcript.regenerate_requested.connect(self.regenerate)
         self.transcript.edited.connect(self._on_edited)
         self.transcript.version_requested.connect(self._controller.show_version)

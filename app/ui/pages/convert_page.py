@@ -11,16 +11,16 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionJob, ConversionOptions, ConversionState
-from app.core.errors import OutputExistsError
-from app.core.events import (
+from app.core.conversion_events import (
     ConversionPlan,
     ConversionProgressed,
     ConversionReport,
-    ErrorInfo,
     EvaluationProgressed,
     GridEvaluation,
     MeasuringProgressed,
 )
+from app.core.errors import OutputExistsError
+from app.core.events import ErrorInfo
 from app.ui.dialogs.report_dialog import ReportDialog
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.drop_zone import DropZone

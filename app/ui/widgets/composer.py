@@ -8,10 +8,12 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
+from app.ui.formats import format_count
 from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
 
 _MAX_LINES = 8
+_NEARLY_FULL = 0.9
 # Some input methods deliver the Enter that chose a candidate once more, right after the commit.
 # Nobody types an own Enter within this time.
 _COMMIT_ECHO_S = 0.06
@@ -102,6 +104,7 @@ class Composer(QFrame):
         self.send_button = IconButton("send", self.tr("Send (Enter)"), size=20, tone="on_accent")
         self.stop_button = IconButton("stop", self.tr("Stop (Esc)"), size=20, tone="on_accent")
         self._hint = QLabel(self.tr("Enter sends, Shift+Enter starts a new line"))
+        self.meter = QLabel()
         self._build()
         self._update()
 
@@ -118,6 +121,19 @@ class Composer(QFrame):
         self.edit.setPlainText(text)
         self.edit.moveCursor(self.edit.textCursor().MoveOperation.End)
         self.edit.setFocus()
+
+    def show_context(self, num_tokens: int, max_model_len: int) -> None:
+        """How many tokens the model would read, of how many it can."""
+        text = self.tr("{n} of {total} tokens")
+        counts = {"n": format_count(num_tokens), "total": format_count(max_model_len)}
+        self.meter.setText(text.format(**counts))
+        share = num_tokens / max_model_len
+        tone = "danger" if share >= 1 else "warning" if share >= _NEARLY_FULL else "muted"
+        set_role(self.meter, "tone", tone)
+
+    def hide_context(self) -> None:
+        """Nothing is known of it."""
+        self.meter.clear()
 
     def clear(self) -> None:
         """Empties the field after sending."""
@@ -142,8 +158,9 @@ class Composer(QFrame):
 
     def _build(self) -> None:
         self.edit.setAccessibleName(self.tr("Message"))
-        set_role(self._hint, "tone", "muted")
-        self._hint.setFont(ui_font(0.84))
+        for label in (self._hint, self.meter):
+            set_role(label, "tone", "muted")
+            label.setFont(ui_font(0.84))
         self.edit.textChanged.connect(self._update)
         self.edit.submitted.connect(self._on_submitted)
         self.edit.escaped.connect(self._on_escaped)
@@ -152,6 +169,8 @@ class Composer(QFrame):
         self.stop_button.clicked.connect(self.stop_requested)
         foot = QHBoxLayout()
         foot.addWidget(self._hint, 1)
+        foot.addWidget(self.meter)
+        foot.addSpacing(6)
         for button in (self.send_button, self.stop_button):
             button.set_kind("send")
             foot.addWidget(button)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.events import PartReport
+from app.core.conversion_events import PartReport
 from app.ui.formats import format_error
 from app.ui.theme import current_tokens, ui_font
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from app.core.events import ConversionReport, TensorReport
+from app.core.conversion_events import ConversionReport, TensorReport
 from app.core.units import format_bytes
 from app.ui.formats import format_count, format_error
 from app.ui.item_models.row_model import Column

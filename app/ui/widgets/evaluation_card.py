@@ -8,7 +8,8 @@ from functools import partial
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from app.core.events import ConversionReport, ErrorInfo, GridEvaluation
+from app.core.conversion_events import ConversionReport, GridEvaluation
+from app.core.events import ErrorInfo
 from app.core.units import format_bytes
 from app.ui.formats import format_kl, format_perplexity, format_share
 from app.ui.grid_labels import COMPARED_GRIDS, grid_help, grid_label

@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.controllers.conversion_job import ConversionOptions
-from app.core.events import ConversionPlan, ErrorInfo, MeasuringProgressed
+from app.core.conversion_events import ConversionPlan, MeasuringProgressed
+from app.core.events import ErrorInfo
 from app.core.units import format_bytes
 from app.ui.grid_labels import COMPARED_GRIDS, grid_help, grid_label
 from app.ui.theme import make_large, set_role, ui_font

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from app.core.events import ConversionPlan
+from app.core.conversion_events import ConversionPlan
 from app.core.units import format_bytes
 from app.ui.formats import format_count
 from app.ui.item_models.row_model import Column

@@ -5,7 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QElapsedTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
 
-from app.core.events import ConversionProgressed, EvaluationProgressed, MeasuringProgressed
+from app.core.conversion_events import (
+    ConversionProgressed,
+    EvaluationProgressed,
+    MeasuringProgressed,
+)
 from app.ui.formats import estimate_remaining_s, format_count, format_duration, format_rate
 from app.ui.grid_labels import grid_label
 from app.ui.theme import set_role, ui_font

@@ -6,7 +6,7 @@ from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from app.core.events import ConversionReport
+from app.core.conversion_events import ConversionReport
 from app.core.units import format_bytes
 from app.ui.formats import format_count, format_duration, format_error
 from app.ui.path_labels import path_label

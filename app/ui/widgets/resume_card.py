@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from app.core.events import ConversionPlan
+from app.core.conversion_events import ConversionPlan
 from app.ui.grid_labels import grid_label
 from app.ui.theme import make_large, set_role, ui_font
 from app.ui.widgets.card import Card

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.controllers.conversion_job import ConversionJob
-from app.core.events import ConversionPlan
+from app.core.conversion_events import ConversionPlan
 from app.core.units import format_bytes
 from app.ui.formats import format_parameters
 from app.ui.theme import set_role, ui_font

@@ -12,6 +12,7 @@ from app.chat.transcript import Turn
 from app.core.events import PrefillProgressed
 from app.ui.icons import IconButton
 from app.ui.theme import set_role
+from app.ui.widgets.context_mark import ContextMark
 from app.ui.widgets.reply_card import ReplyCard
 from app.ui.widgets.user_card import UserCard
 
@@ -42,6 +43,9 @@ class TranscriptView(QScrollArea):
         self._reply: ReplyCard | None = None
         self._is_following = True
         self._can_ask = False
+        self._first_kept_turn: int | None = None
+        self._mark = ContextMark(self)
+        self._mark.hide()
         self._column = QVBoxLayout()
         self._show_earlier = QPushButton(self.tr("Show earlier messages"))
         self.end_button = IconButton("chevron_down", self.tr("Jump to the end"), self, size=22)
@@ -83,6 +87,15 @@ class TranscriptView(QScrollArea):
             self._reply.append(text)
         self._update_regenerate()
         self._follow()
+
+    def mark_context(self, first_kept_turn: int | None) -> None:
+        """Draws a line above the first turn that the model still sees; None: it sees all."""
+        self._first_kept_turn = first_kept_turn
+        self._column.removeWidget(self._mark)
+        card = next((c for c in self._cards if c.turn_id == first_kept_turn), None)
+        self._mark.setVisible(card is not None)
+        if card is not None:
+            self._column.insertWidget(self._column.indexOf(card), self._mark)
 
     def set_can_ask(self, can_ask: bool) -> None:
         """Whether a reply can be asked for now."""
@@ -151,6 +164,7 @@ class TranscriptView(QScrollArea):
         card.deleteLater()
 
     def _clear(self) -> None:
+        self.mark_context(None)
         for card in list(self._cards):
             self._remove_card(card)
         self._reply = None
@@ -167,6 +181,7 @@ class TranscriptView(QScrollArea):
             card = self._create_card(turn)
             self._cards.insert(offset, card)
             self._column.insertWidget(1 + offset, card)
+        self.mark_context(self._first_kept_turn)
         self._show_earlier.setVisible(bool(self._earlier))
         self._update_regenerate()
 
