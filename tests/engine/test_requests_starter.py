@@ -19,6 +19,7 @@ from app.core.errors import UsageError
 from app.core.events import (
     FinishReason,
     PromptTruncated,
+    RequestFailed,
     RequestFinished,
     TokenLogprob,
     TokensGenerated,
@@ -157,6 +158,25 @@ def test_what_cannot_be_enforced_is_refused_at_once(
     with pytest.raises(UsageError, match=sentence):
         engine.add(Request(messages=ASK, constraint=constraint, sampling=sampling))
     assert not engine.has_work
+
+
+def test_a_grammar_that_becomes_too_much_fails_its_own_request_alone(loaded: LoadedEngine) -> None:
+    """Each space may belong to any of four rules: after some hundred, the parser gives up."""
+    many = 'start: "x" many\nmany: one many | one | one one many | one one one many\none: " "'
+    pieces = {loaded.tokenizer.token_bytes(token_id): token_id for token_id in range(49152)}
+    widest = max(len(piece) for piece in pieces if not piece.strip(b" "))
+    bias = ((pieces[b" " * widest], 100.0),)
+    wide = replace(GREEDY, max_tokens=60, logit_bias=bias)
+    bad = Request(messages=ASK, constraint=Grammar(many), sampling=wide)
+    good = Request(messages=ASK, sampling=GREEDY)
+    replies = run(loaded.engine, bad, good)
+    failed = replies[bad.request_id][-1]
+    assert isinstance(failed, RequestFailed)
+    assert failed.error.message.startswith("The reply could not be held to its grammar: parser")
+    assert failed.error.message.endswith(".")
+    assert "\n" not in failed.error.message
+    assert finish_of(replies[good.request_id]) is FinishReason.LENGTH
+    assert not loaded.engine.has_work
 
 
 # --- logprobs ----------------------------------------------------------------------------------
