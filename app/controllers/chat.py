@@ -32,6 +32,7 @@ from app.core.events import (
     WorkerUnresponsive,
 )
 from app.core.sampling_settings import SamplingSettings
+from app.engine.request import OverflowPolicy
 from app.workers.commands import CancelRequest, LoadModel, SubmitRequest, UnloadModel
 
 
@@ -89,6 +90,7 @@ class ChatController(QObject):
         self._model: LoadedModel | None = None
         self._last_load: LoadModel | ConnectRemote | None = None
         self._reply: RunningReply | None = None
+        self.overflow = OverflowPolicy.DROP_OLDEST
         self._open = OpenConversation.create(store, "", SamplingSettings())
         self.list = ConversationList(store, self)
         self.list.changed.connect(self.conversations_changed)
@@ -269,7 +271,7 @@ class ChatController(QObject):
 
     def _begin_reply(self, replaced: Turn | None = None) -> None:
         conversation_id = self.conversation.conversation_id
-        request = create_request(self.conversation)
+        request = create_request(self.conversation, self.overflow)
         model_name = self._model.name if self._model else ""
         writer = self._store.begin_reply(conversation_id, model_name, replaced)
         self._reply = RunningReply(conversation_id, request.request_id, writer, self)

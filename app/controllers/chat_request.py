@@ -8,27 +8,45 @@ from app.chat.thoughts import split_thoughts
 from app.chat.transcript import Conversation, Turn, TurnStats
 from app.core.events import RequestFinished
 from app.core.sampling_settings import SamplingSettings
-from app.engine.request import Message, Request, SamplingParams
+from app.engine.request import Message, OverflowPolicy, Request, SamplingParams
 
 
-def create_request(conversation: Conversation) -> Request:
+def create_request(
+    conversation: Conversation, overflow: OverflowPolicy = OverflowPolicy.DROP_OLDEST
+) -> Request:
     """The conversation as the engine wants it: templates expect turns to alternate, so neighbours
     of one role (a reply in between failed) become one message, and empty turns are left out. What
     was thought before an answer goes beside it; the template decides what the model sees again."""
-    messages: list[Message] = []
-    for message in map(_to_message, conversation.turns):
-        if messages and message.content and messages[-1].role == message.role:
-            joined = f"{messages.pop().content}\n\n{message.content}"
-            messages.append(Message(message.role, joined))
-        elif message.content:
-            messages.append(message)
+    messages = [message for message, _ in _messages_with_turns(conversation)]
     if conversation.system_prompt:
         messages.insert(0, Message("system", conversation.system_prompt))
     return Request(
         messages=tuple(messages),
         sampling=to_sampling_params(conversation.sampling),
         cache_key=conversation.conversation_id,
+        overflow=overflow,
     )
+
+
+def first_kept_turn(conversation: Conversation, num_dropped_messages: int) -> int | None:
+    """The first turn that the model still sees; None where it sees all."""
+    if num_dropped_messages == 0:
+        return None
+    return _messages_with_turns(conversation)[num_dropped_messages][1]
+
+
+def _messages_with_turns(conversation: Conversation) -> list[tuple[Message, int]]:
+    """Each message with the id of its first turn."""
+    messages: list[tuple[Message, int]] = []
+    for turn in conversation.turns:
+        message = _to_message(turn)
+        if messages and message.content and messages[-1][0].role == message.role:
+            earlier, turn_id = messages.pop()
+            joined = Message(message.role, f"{earlier.content}\n\n{message.content}")
+            messages.append((joined, turn_id))
+        elif message.content:
+            messages.append((message, turn.turn_id))
+    return messages
 
 
 def _to_message(turn: Turn) -> Message:

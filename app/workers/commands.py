@@ -42,6 +42,13 @@ class SubmitRequest(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class MeasurePrompt(Command):
+    """How much of the context a request would take; answered by PromptMeasured, or by nothing."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
 class CancelRequest(Command):
     """Stop a reply within one token; answered by RequestFinished(cancelled)."""
 
@@ -257,6 +264,7 @@ __all__ = [
     "ForgetToken",
     "LoadModel",
     "LookUpRepository",
+    "MeasurePrompt",
     "Message",
     "PlanConversion",
     "ProbeEndpoints",

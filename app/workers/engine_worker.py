@@ -21,6 +21,7 @@ from app.workers.commands import (
     ConfigureEngine,
     ForgetConversation,
     LoadModel,
+    MeasurePrompt,
     StartServer,
     StopServer,
     SubmitRequest,
@@ -63,6 +64,8 @@ class EngineService:
                 self._host.unload()
             case SubmitRequest():
                 self._host.submit(command.request, self._listener)
+            case MeasurePrompt():
+                self._host.measure(command.request)
             case CancelRequest():
                 self._host.cancel(command.request_id)
             case ConfigureEngine():

@@ -28,6 +28,7 @@ from app.core.events import (
     LoadedModel,
     MemorySampled,
     PrefillProgressed,
+    PromptMeasured,
     RequestFailed,
     RequestFinished,
     TokensGenerated,
@@ -49,6 +50,7 @@ from app.workers.commands import (
     CancelServerRequest,
     Command,
     LoadModel,
+    MeasurePrompt,
     StartServer,
     StopServer,
     SubmitRequest,
@@ -56,6 +58,13 @@ from app.workers.commands import (
 )
 
 BUSY_PORT, DEADLY_PORT = 81, 82
+
+
+def measured(request: Request) -> PromptMeasured:
+    """A token is a word of a turn, and 50 fit: the first two messages are dropped above that."""
+    words = [len(message.content.split()) for message in request.messages]
+    num_dropped = 2 if sum(words) > 50 and len(words) > 2 else 0
+    return PromptMeasured(request.request_id, sum(words[num_dropped:]), num_dropped, 50)
 
 
 class FakeEngine:
@@ -74,6 +83,8 @@ class FakeEngine:
             case SubmitRequest():
                 self._threads.append(threading.Thread(target=self._reply, args=(command.request,)))
                 self._threads[-1].start()
+            case MeasurePrompt():
+                self._post(measured(command.request))
             case CancelRequest():
                 self._cancelled.add(command.request_id)
             case StartServer():

@@ -13,6 +13,7 @@ from app.chat.store import ChatStore
 from app.chat.transcript import Turn
 from app.controllers.chat import ChatController
 from app.controllers.chat_state import ChatState
+from app.controllers.context_meter import ContextMeter, ContextUse
 from app.core.events import ErrorInfo
 from app.core.paths import chats_path
 from app.core.sampling_settings import SamplingSettings
@@ -194,6 +195,34 @@ def test_regenerate_replaces_the_reply(qtbot: QtBot, ready: ChatController) -> N
     assert removed == [(conversation_id, first.turn_id)]
     assert [turn.content for turn in ready.conversation.turns] == ["count 3", counted(3)]
     assert len(saved_turns(conversation_id)) == 2
+
+
+def test_the_context_is_measured_with_the_draft_and_once_typing_pauses(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    meter = ContextMeter(ready.engine)
+    converse(qtbot, ready, "count 3")  # two words, and three of the reply
+    uses: list[ContextUse] = []
+    meter.measured.connect(uses.append)
+    for draft in ("one", "one two", "one two three"):
+        meter.update(ready.conversation, draft, ready.overflow)
+    qtbot.waitUntil(lambda: bool(uses), timeout=TIMEOUT_MS)
+    assert uses == [ContextUse(8, 50, None)]
+
+
+def test_the_first_turn_that_the_model_would_see_is_told(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    meter = ContextMeter(ready.engine)
+    converse(qtbot, ready, "count 40")
+    with qtbot.waitSignal(meter.measured, timeout=TIMEOUT_MS) as blocker:
+        meter.update(ready.conversation, "and " * 10, ready.overflow)
+    assert blocker.args == [ContextUse(10, 50, -1)]  # the draft alone
+    converse(qtbot, ready, "count 2")
+    with qtbot.waitSignal(meter.measured, timeout=TIMEOUT_MS) as blocker:
+        meter.update(ready.conversation, "and " * 10, ready.overflow)
+    kept = ready.conversation.turns[2]
+    assert blocker.args == [ContextUse(14, 50, kept.turn_id)]
 
 
 def contents(controller: ChatController) -> list[str]:

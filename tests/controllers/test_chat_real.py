@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -13,6 +14,7 @@ from app.chat.store import ChatStore
 from app.chat.transcript import Turn
 from app.controllers.chat import ChatController
 from app.controllers.chat_state import ChatState
+from app.controllers.context_meter import ContextMeter, ContextUse
 from app.core.paths import chats_path
 from app.core.sampling_settings import SamplingSettings
 from app.workers.commands import LoadModel
@@ -46,6 +48,34 @@ def saved_reply(conversation_id: str) -> Turn:
     turn = store.load_conversation(conversation_id).turns[-1]
     store.close()
     return turn
+
+
+def test_what_is_measured_is_what_the_prompt_takes(qtbot: QtBot, chat: ChatController) -> None:
+    meter = ContextMeter(chat.engine)
+    chat.new_conversation(system_prompt="Be brief.", sampling=replace(GREEDY, max_tokens=4))
+    converse(qtbot, chat, "Hello!")
+    with qtbot.waitSignal(meter.measured, timeout=TIMEOUT_MS) as blocker:
+        meter.update(chat.conversation, "How are you?", chat.overflow)
+    use = blocker.args[0]
+    reply = converse(qtbot, chat, "How are you?")
+    assert reply.stats
+    assert use == ContextUse(reply.stats.prompt_tokens, 1024, None)
+
+
+def test_turns_that_do_not_fit_are_left_out_and_named(qtbot: QtBot, chat: ChatController) -> None:
+    meter = ContextMeter(chat.engine)
+    chat.new_conversation(sampling=replace(GREEDY, max_tokens=4))
+    for _ in range(2):
+        assert converse(qtbot, chat, "Tell me a story about a dog. " * 30).content
+    draft = "Tell me a story about a cat. " * 75
+    with qtbot.waitSignal(meter.measured, timeout=TIMEOUT_MS) as blocker:
+        meter.update(chat.conversation, draft, chat.overflow)
+    use = blocker.args[0]
+    assert use.num_tokens < 1024
+    assert use.first_kept_turn == chat.conversation.turns[2].turn_id
+    reply = converse(qtbot, chat, draft)
+    assert reply.stats
+    assert reply.stats.prompt_tokens == use.num_tokens
 
 
 def test_two_turns_use_the_cache_and_are_saved(qtbot: QtBot, chat: ChatController) -> None:

@@ -135,3 +135,14 @@ def test_field_stops_growing(composer: Composer) -> None:
     height = composer.edit.height()
     composer.set_text("\n".join("line" for _ in range(80)))
     assert composer.edit.height() == height
+
+
+def test_the_meter_warns_before_the_context_is_full(qtbot: QtBot) -> None:
+    composer = Composer()
+    qtbot.addWidget(composer)
+    for num_tokens, tone in ((10, "muted"), (3700, "warning"), (4096, "danger")):
+        composer.show_context(num_tokens, 4096)
+        assert composer.meter.property("tone") == tone
+    assert composer.meter.text() == "4,096 of 4,096 tokens"
+    composer.hide_context()
+    assert composer.meter.text() == ""

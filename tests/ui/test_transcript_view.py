@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.transcript import Turn, TurnStats
 from app.core.events import PrefillProgressed
+from app.ui.widgets.context_mark import ContextMark
 from app.ui.widgets.reply_card import ReplyCard, describe_reply
 from app.ui.widgets.transcript_view import TranscriptView
 from app.ui.widgets.user_card import UserCard
@@ -212,3 +213,24 @@ def test_a_reply_without_thoughts_has_no_section(view: TranscriptView) -> None:
     card = view.cards[0]
     assert isinstance(card, ReplyCard)
     assert not card.thoughts.isVisibleTo(card)
+
+
+def test_a_line_stands_above_the_first_turn_that_the_model_sees(view: TranscriptView) -> None:
+    view.show_turns([user(1), reply(2), user(3), reply(4)])
+    mark = view.findChild(ContextMark)
+
+    def position() -> int:
+        assert mark is not None
+        QApplication.processEvents()
+        return sum(card.y() < mark.y() for card in view.cards) if mark.isVisible() else 0
+
+    assert position() == 0
+    view.mark_context(3)
+    assert position() == 2
+    view.mark_context(4)
+    assert position() == 3
+    view.mark_context(None)
+    assert position() == 0
+    view.mark_context(3)
+    view.show_turns([user(5)])
+    assert position() == 0
