@@ -62,7 +62,7 @@ def _add_error_handlers(app: FastAPI) -> None:
     async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         message = {
-            404: f"There is nothing at {request.url.path}.",
+            404: f"There is nothing at {request.url.path}; OpenAI's API begins at /v1.",
             405: f"{request.url.path} does not take {request.method}.",
         }.get(error.status_code, f"{error.detail}.")
         return create_error_response(

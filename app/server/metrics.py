@@ -37,7 +37,9 @@ def render_metrics(register: Register, engine: EngineMetrics) -> str:
 def _iter_port(register: Register) -> Iterator[str]:
     yield from _head("http_requests_open", "gauge", "Requests worked on or waiting at the port.")
     yield f"deepinfer_http_requests_open {register.num_open}"
-    yield from _head("http_requests_total", "counter", "Requests that have ended.")
+    yield from _head(
+        "http_requests_total", "counter", "Requests that ended, or were turned away with 429."
+    )
     for (path, status), number in sorted(register.num_by_status.items()):
         yield f'deepinfer_http_requests_total{{path="{path}",status="{status}"}} {number}'
     name = "time_to_first_token_seconds"

@@ -16,6 +16,9 @@ import pytest
 
 from app.cli.main import main
 
+# The tests that end the process need signals: on Windows a console's Ctrl+C cannot be sent to one.
+needs_signals = pytest.mark.skipif(os.name == "nt", reason="no signals to one process")
+
 
 @contextmanager
 def _serve(model: Path, *options: str, key: str = "") -> Iterator[subprocess.Popen[str]]:
@@ -37,6 +40,7 @@ def _serve(model: Path, *options: str, key: str = "") -> Iterator[subprocess.Pop
         process.communicate()
 
 
+@needs_signals
 def test_it_prints_where_it_is_and_ends_at_an_interrupt(starter_checkpoint: Path) -> None:
     with _serve(starter_checkpoint) as process:
         assert process.stdout
@@ -53,6 +57,7 @@ def test_it_prints_where_it_is_and_ends_at_an_interrupt(starter_checkpoint: Path
     assert err.endswith("The port is closed.\n")
 
 
+@needs_signals
 def test_its_document_and_a_key_of_the_environment(starter_checkpoint: Path) -> None:
     with _serve(starter_checkpoint, "--json", key="k") as process:
         assert process.stdout

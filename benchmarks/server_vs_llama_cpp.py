@@ -1,0 +1,115 @@
+"""Our port beside llama.cpp's server: same GGUF, threads and questions; runs alternate, figures are
+medians, ratios are medians of each pair of neighbouring runs.
+
+`DEEPINFER_LLAMA_SERVER` names a `llama-server` built with `-DGGML_NATIVE=ON` (the processor's note
+in `cpu_vs_llama_cpp` holds for it too). Without one, `DEEPINFER_LLAMA_CPP_PYTHON` may name an
+interpreter with `llama-cpp-python[server]`, which answers one request after the other.
+
+Both servers stay loaded; each run asks one of them. Clients ask streamed chats of their own, each
+`--requests` one after the other, and share the machine with the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from app.engine.executors.cpu import default_num_threads
+from app.hub.starter import require_starter
+from benchmarks.measure import own_home, print_json, run_json
+from benchmarks.server_load import LoadResult, Workload, run_load
+from benchmarks.server_process import (
+    BINARY,
+    INTERPRETER,
+    find_port,
+    llama_commands,
+    own_command,
+    run_server,
+)
+
+_NUM_SLOTS = 8
+_CONTEXT_LEN = 2048
+_NUM_CLIENTS = (1, 4, 8)
+_OURS = "deepinfer"
+
+
+def is_possible() -> bool:
+    """Whether there is a server to compare with."""
+    return bool(os.environ.get(BINARY) or os.environ.get(INTERPRETER))
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """The document: per number of clients both sides' figures, and ratios above 1 where ours is
+    better."""
+    threads = default_num_threads()  # what our server takes
+    port = find_port()
+    theirs = llama_commands(args.gguf, port, threads, _NUM_SLOTS, _CONTEXT_LEN)
+    if not theirs:
+        raise SystemExit(f"Set {BINARY} or {INTERPRETER}; neither names a server.")
+    ((name, command),) = theirs.items()
+    with own_home() as home, run_server(command, port) as (their_url, _):
+        native = home / "native"
+        run_json("-m", "app", "convert", str(args.gguf), "-o", str(native), "--json")
+        own_port = find_port()
+        own = own_command(native, own_port, _CONTEXT_LEN)
+        with run_server(own, own_port) as (own_url, _):
+            runs = _alternate({_OURS: own_url, name: their_url}, args)
+    clients = {str(number): _summarise(runs[number], name) for number in _NUM_CLIENTS}
+    return {"threads": threads, "server": name, "clients": clients}
+
+
+def _alternate(urls: dict[str, str], args: argparse.Namespace) -> dict[int, list[dict[str, Any]]]:
+    workload = Workload(args.requests, args.prompt_words, args.gen)
+    for url in urls.values():
+        run_load(url, _NUM_SLOTS, Workload(1, args.prompt_words, args.gen), seed=-1)  # warm
+    runs: dict[int, list[dict[str, Any]]] = {number: [] for number in _NUM_CLIENTS}
+    for run in range(args.runs):
+        for number in _NUM_CLIENTS:
+            order = list(urls.items()) if run % 2 else list(urls.items())[::-1]
+            seed = 1000 * run + number
+            runs[number].append(
+                {name: run_load(url, number, workload, seed) for name, url in order}
+            )
+    return runs
+
+
+def _summarise(runs: list[dict[str, LoadResult]], name: str) -> dict[str, Any]:
+    return {
+        _OURS: _figures([run[_OURS] for run in runs]),
+        name: _figures([run[name] for run in runs]),
+        "ratios": {
+            "tok_s": median(run[_OURS].tok_s / run[name].tok_s for run in runs),
+            "ttft_p50_s": median(
+                median(run[name].ttfts_s) / median(run[_OURS].ttfts_s) for run in runs
+            ),
+        },
+    }
+
+
+def _figures(results: list[LoadResult]) -> dict[str, float]:
+    ttfts = [ttft for result in results for ttft in result.ttfts_s]
+    return {
+        "tok_s": median(result.tok_s for result in results),
+        "ttft_p50_s": median(ttfts),
+        "ttft_p99_s": quantiles(ttfts, n=100, method="inclusive")[98],
+        "num_requests": len(ttfts),
+    }
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gguf", type=Path, default=None, help="default: the starter model")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=4)
+    parser.add_argument("--prompt-words", type=int, default=96)
+    parser.add_argument("--gen", type=int, default=64)
+    args = parser.parse_args()
+    args.gguf = args.gguf or require_starter()
+    return args
+
+
+if __name__ == "__main__":
+    print_json(measure(_parse_arguments()))
