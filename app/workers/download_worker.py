@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
+import psutil
 from huggingface_hub import constants
 
 from app.core.download_events import DownloadFinished, DownloadingFile, DownloadProgressed
@@ -25,6 +27,10 @@ from app.workers.commands import CancelJob, Command, DownloadModel, UseToken
 from app.workers.job_thread import JobThread
 
 _TICK_S = 0.25
+if sys.platform == "win32":
+    _PRIORITY = psutil.BELOW_NORMAL_PRIORITY_CLASS
+else:
+    _PRIORITY = 5
 
 
 class DownloadService:
@@ -99,7 +105,8 @@ class DownloadService:
 
 
 def create_service(listener: Listener) -> DownloadService:
-    """Downloads, without a job."""
+    """Downloads, without a job; what arrives at full speed is hashed behind the window's work."""
+    psutil.Process().nice(_PRIORITY)
     return DownloadService(listener)
 
 
