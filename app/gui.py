@@ -175,8 +175,8 @@ class Program:
         self._garbage.stop()
 
     def _show_notes(self) -> None:
-        notes = [*self.settings.notes, *([self.store.notice] if self.store.notice else [])]
-        for note in notes:
+        notes = [*self.settings.notes, self.store.notice, self.controllers.download.note]
+        for note in filter(None, notes):
             self.window.show_message(note, note, BannerTone.WARNING)
 
 

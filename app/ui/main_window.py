@@ -340,7 +340,7 @@ class MainWindow(QMainWindow):
         server.requests_changed.connect(self._on_server_requests_changed)
         self.chat_page.top_bar.picker.remote_requested.connect(self._ask_for_remote)
         self._controllers.remote.endpoint_chosen.connect(self._on_endpoint_chosen)
-        self.download_page.convert_requested.connect(lambda path: self.offer([path]))
+        self.download_page.convert_requested.connect(lambda path: self.convert([path]))
         self.chat_page.pick_requested.connect(self.pick_files)
         self.chat_page.starter_requested.connect(self.convert_starter)
         self.chat_page.model_requested.connect(self.load_model)
