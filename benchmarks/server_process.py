@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -22,14 +23,18 @@ _STOP_S = 20.0
 @contextmanager
 def run_server(command: Sequence[str], port: int) -> Iterator[tuple[str, int]]:
     """Base URL and process id, once models are listed; the process is ended behind the block."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     base_url = f"http://127.0.0.1:{port}"
-    try:
-        _wait_until_ready(base_url, process)
-        yield base_url, process.pid
-    finally:
-        process.terminate()
-        process.wait(_STOP_S)
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            if not _is_ready(base_url, process):
+                log.seek(0)
+                said = log.read().decode(errors="replace")[-2000:]
+                raise SystemExit(f"A server did not start ({process.args!r}): {said}")
+            yield base_url, process.pid
+        finally:
+            process.terminate()
+            process.wait(_STOP_S)
 
 
 def own_command(native: Path, port: int, context_len: int) -> list[str]:
@@ -67,13 +72,13 @@ def _has_server(interpreter: str) -> bool:
     return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
-def _wait_until_ready(base_url: str, process: subprocess.Popen[bytes]) -> None:
+def _is_ready(base_url: str, process: subprocess.Popen[bytes]) -> bool:
     deadline_s = time.monotonic() + _START_S
     while process.poll() is None and time.monotonic() < deadline_s:
         try:
             with urllib.request.urlopen(f"{base_url}/v1/models") as reply:
                 if b'"data":[{' in reply.read().replace(b" ", b""):
-                    return
+                    return True
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
-    raise RuntimeError(f"A server did not start ({process.args!r}).")
+    return False

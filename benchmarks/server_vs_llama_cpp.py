@@ -6,7 +6,8 @@ in `cpu_vs_llama_cpp` holds for it too). Without one, `DEEPINFER_LLAMA_CPP_PYTHO
 interpreter with `llama-cpp-python[server]`, which answers one request after the other.
 
 Both servers stay loaded; each run asks one of them. Clients ask streamed chats of their own, each
-`--requests` one after the other, and share the machine with the server.
+`--requests` one after the other, and share the machine with the server. `cpu_ms_per_token` is the
+time of the server's process, which other programs on the machine change less than the rest.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 from typing import Any
+
+import numpy as np
+import psutil
 
 from app.engine.executors.cpu import default_num_threads
 from app.hub.starter import require_starter
@@ -35,6 +39,9 @@ _CONTEXT_LEN = 2048
 _NUM_CLIENTS = (1, 4, 8)
 _OURS = "deepinfer"
 
+Server = tuple[str, int]  # base URL, process id
+Run = tuple[LoadResult, float]  # the server's CPU seconds per token
+
 
 def is_possible() -> bool:
     """Whether there is a server to compare with."""
@@ -46,55 +53,71 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     better."""
     threads = default_num_threads()  # what our server takes
     port = find_port()
-    theirs = llama_commands(args.gguf, port, threads, _NUM_SLOTS, _CONTEXT_LEN)
-    if not theirs:
+    found = llama_commands(args.gguf, port, threads, _NUM_SLOTS, _CONTEXT_LEN)
+    if not found:
         raise SystemExit(f"Set {BINARY} or {INTERPRETER}; neither names a server.")
-    ((name, command),) = theirs.items()
-    with own_home() as home, run_server(command, port) as (their_url, _):
+    ((name, command),) = found.items()
+    with own_home() as home, run_server(command, port) as theirs:
         native = home / "native"
         run_json("-m", "app", "convert", str(args.gguf), "-o", str(native), "--json")
         own_port = find_port()
         own = own_command(native, own_port, _CONTEXT_LEN)
-        with run_server(own, own_port) as (own_url, _):
-            runs = _alternate({_OURS: own_url, name: their_url}, args)
+        with run_server(own, own_port) as ours:
+            runs = _alternate({_OURS: ours, name: theirs}, args)
     clients = {str(number): _summarise(runs[number], name) for number in _NUM_CLIENTS}
     return {"threads": threads, "server": name, "clients": clients}
 
 
-def _alternate(urls: dict[str, str], args: argparse.Namespace) -> dict[int, list[dict[str, Any]]]:
+def _alternate(
+    servers: dict[str, Server], args: argparse.Namespace
+) -> dict[int, list[dict[str, Run]]]:
     workload = Workload(args.requests, args.prompt_words, args.gen)
-    for url in urls.values():
-        run_load(url, _NUM_SLOTS, Workload(1, args.prompt_words, args.gen), seed=-1)  # warm
-    runs: dict[int, list[dict[str, Any]]] = {number: [] for number in _NUM_CLIENTS}
+    for server in servers.values():
+        _run(server, _NUM_SLOTS, Workload(1, args.prompt_words, args.gen), seed=-1)  # warm
+    runs: dict[int, list[dict[str, Run]]] = {number: [] for number in _NUM_CLIENTS}
     for run in range(args.runs):
         for number in _NUM_CLIENTS:
-            order = list(urls.items()) if run % 2 else list(urls.items())[::-1]
+            order = list(servers.items()) if run % 2 else list(servers.items())[::-1]
             seed = 1000 * run + number
             runs[number].append(
-                {name: run_load(url, number, workload, seed) for name, url in order}
+                {name: _run(server, number, workload, seed) for name, server in order}
             )
     return runs
 
 
-def _summarise(runs: list[dict[str, LoadResult]], name: str) -> dict[str, Any]:
+def _run(server: Server, num_clients: int, workload: Workload, seed: int) -> Run:
+    base_url, pid = server
+    before_s = _cpu_s(pid)
+    result = run_load(base_url, num_clients, workload, seed)
+    return result, (_cpu_s(pid) - before_s) / (len(result.ttfts_s) * workload.num_tokens)
+
+
+def _cpu_s(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
+
+
+def _summarise(runs: list[dict[str, Run]], name: str) -> dict[str, Any]:
     return {
         _OURS: _figures([run[_OURS] for run in runs]),
         name: _figures([run[name] for run in runs]),
         "ratios": {
-            "tok_s": median(run[_OURS].tok_s / run[name].tok_s for run in runs),
+            "tok_s": median(run[_OURS][0].tok_s / run[name][0].tok_s for run in runs),
             "ttft_p50_s": median(
-                median(run[name].ttfts_s) / median(run[_OURS].ttfts_s) for run in runs
+                median(run[name][0].ttfts_s) / median(run[_OURS][0].ttfts_s) for run in runs
             ),
+            "cpu_ms_per_token": median(run[name][1] / run[_OURS][1] for run in runs),
         },
     }
 
 
-def _figures(results: list[LoadResult]) -> dict[str, float]:
-    ttfts = [ttft for result in results for ttft in result.ttfts_s]
+def _figures(runs: list[Run]) -> dict[str, float]:
+    ttfts = [ttft for result, _ in runs for ttft in result.ttfts_s]
     return {
-        "tok_s": median(result.tok_s for result in results),
+        "tok_s": median(result.tok_s for result, _ in runs),
+        "cpu_ms_per_token": 1000 * median(cpu_s for _, cpu_s in runs),
         "ttft_p50_s": median(ttfts),
-        "ttft_p99_s": quantiles(ttfts, n=100, method="inclusive")[98],
+        "ttft_p99_s": float(np.percentile(ttfts, 99)),
         "num_requests": len(ttfts),
     }
 
