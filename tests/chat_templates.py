@@ -221,6 +221,7 @@ TEMPLATES = {
     "granite": GRANITE,
     "harmony": HARMONY,
     "unknown tools": UNKNOWN_TOOLS,
+    "tools left out": CHATML + "{# <|python_tag|> #}",
 }
 # What each has as special tokens besides `<|im_start|>` and its like.
 SPECIAL_TOKENS = {

@@ -64,6 +64,7 @@ FORMATS = {
     "granite": CallFormat.LISTED,
     "harmony": CallFormat.HARMONY,
     "unknown tools": CallFormat.UNKNOWN,
+    "tools left out": CallFormat.LLAMA3,
 }
 # Where the template leaves tools out, the prompt asks for calls as Hermes writes them.
 WITH_CALLS = [name for name in FORMATS if name != "unknown tools"]
@@ -134,6 +135,13 @@ def test_the_format_is_seen_in_the_template(tokenizer_of: Create, name: str) -> 
     assert found.calls is FORMATS[name]
     assert found.thinks == (name in THINKING)
     assert found.think.is_open == (name == "open think")
+
+
+@pytest.mark.parametrize("name", ["chatml", "open think", "tools left out"])
+def test_tools_that_the_template_leaves_out_are_called_as_the_prompt_says(
+    tokenizer_of: Create, name: str
+) -> None:
+    assert detect_format(tokenizer_of(name), CHAT).calls is CallFormat.HERMES
 
 
 def test_thoughts_that_are_switched_off_are_not_waited_for(tokenizer_of: Create) -> None:

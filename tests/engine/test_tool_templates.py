@@ -148,7 +148,7 @@ def test_documents_reach_the_template_as_in_transformers() -> None:
 def test_which_templates_read_tools_is_seen_in_the_prompt(name: str) -> None:
     template = ChatTemplate.from_config(TEMPLATES[name], TOKENS)
     reads_tools = template.reads_tools([Message("user", "x")], TOOLS)
-    assert reads_tools == (name not in ("chatml", "open think"))
+    assert reads_tools == (name not in ("chatml", "open think", "tools left out"))
 
 
 def test_a_developer_is_the_system_where_the_template_knows_none() -> None:

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from app.engine.output_parser.deltas import (
+    ContentDelta,
     Delta,
     ToolCallArguments,
     ToolCallEnded,
@@ -37,6 +38,31 @@ class FormatParser(ABC):
     @abstractmethod
     def flush(self) -> list[Delta]:
         """The reply is over: what was held back."""
+
+
+class SteppedParser(FormatParser):
+    """Reads `_buffer` in steps, each of which takes what it can."""
+
+    def __init__(self) -> None:
+        self._buffer = ""
+
+    def add(self, text: str) -> list[Delta]:
+        """See `FormatParser.add`."""
+        self._buffer += text
+        deltas: list[Delta] = []
+        while self._step(deltas):
+            pass
+        return deltas
+
+    @abstractmethod
+    def _step(self, deltas: list[Delta]) -> bool:
+        """Appends what became certain; whether there may be more to read."""
+
+
+def append_content(text: str, deltas: list[Delta]) -> None:
+    """Text for the user, if there is any."""
+    if text:
+        deltas.append(ContentDelta(text))
 
 
 class CallWriter:

@@ -10,7 +10,7 @@ import re
 from enum import Enum
 
 from app.engine.output_parser.deltas import ContentDelta, Delta, ReasoningDelta
-from app.engine.output_parser.format_parser import CallWriter, FormatParser
+from app.engine.output_parser.format_parser import CallWriter, SteppedParser
 from app.engine.output_parser.markers import may_become, split_at_marker
 
 START, CHANNEL, MESSAGE = "<|start|>", "<|channel|>", "<|message|>"
@@ -30,23 +30,15 @@ class _Place(Enum):
     CALL = "call"
 
 
-class HarmonyParser(FormatParser):
+class HarmonyParser(SteppedParser):
     """Text without a header is content."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._calls = CallWriter()
         self._place = _Place.BETWEEN
-        self._buffer = ""
         self._is_written = {_Place.THOUGHTS: False, _Place.CONTENT: False}
         self._break = ""  # between two messages of one kind
-
-    def add(self, text: str) -> list[Delta]:
-        """See `FormatParser.add`."""
-        self._buffer += text
-        deltas: list[Delta] = []
-        while self._step(deltas):
-            pass
-        return deltas
 
     def flush(self) -> list[Delta]:
         """See `FormatParser.flush`; a header that was cut off is nothing to show."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from app.engine.output_parser.deltas import ContentDelta, Delta
-from app.engine.output_parser.format_parser import CallWriter, FormatParser
+from app.engine.output_parser.deltas import Delta
+from app.engine.output_parser.format_parser import CallWriter, SteppedParser, append_content
 from app.engine.output_parser.function_element import parse_function_element
 from app.engine.output_parser.json_call import JsonCallReader
 from app.engine.output_parser.json_scanner import ScanStatus
@@ -29,31 +29,16 @@ class _Place(Enum):
     CALL_END = "call end"
 
 
-class HermesParser(FormatParser):
+class HermesParser(SteppedParser):
     """`tools` are OpenAI's objects: they tell the types of an element's parameters."""
 
     def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__()
         self._tools = tools
         self._calls = CallWriter()
         self._reader = JsonCallReader(self._calls)
         self._place = _Place.CONTENT
         self._content = Trimmer(keeps_start=True)
-        self._buffer = ""
-
-    def add(self, text: str) -> list[Delta]:
-        """See `FormatParser.add`."""
-        self._buffer += text
-        deltas: list[Delta] = []
-        steps = {
-            _Place.CONTENT: self._read_content,
-            _Place.CALL: self._begin_call,
-            _Place.JSON: self._read_json,
-            _Place.ELEMENT: self._read_element,
-            _Place.CALL_END: self._end_call,
-        }
-        while steps[self._place](deltas):
-            pass
-        return deltas
 
     def flush(self) -> list[Delta]:
         """See `FormatParser.flush`."""
@@ -68,8 +53,18 @@ class HermesParser(FormatParser):
         elif self._place is _Place.CALL_END:
             rest = "" if may_become(rest.strip(), CLOSING) else rest
         self._show(rest, deltas)
-        held = self._content.flush()
-        return [*deltas, ContentDelta(held)] if held else deltas
+        append_content(self._content.flush(), deltas)
+        return deltas
+
+    def _step(self, deltas: list[Delta]) -> bool:
+        steps = {
+            _Place.CONTENT: self._read_content,
+            _Place.CALL: self._begin_call,
+            _Place.JSON: self._read_json,
+            _Place.ELEMENT: self._read_element,
+            _Place.CALL_END: self._end_call,
+        }
+        return steps[self._place](deltas)
 
     def _read_content(self, deltas: list[Delta]) -> bool:
         text, marker, self._buffer = split_at_marker(self._buffer, [OPENING])
@@ -127,6 +122,4 @@ class HermesParser(FormatParser):
         self._content = Trimmer()
 
     def _show(self, text: str, deltas: list[Delta]) -> None:
-        shown = self._content.add(text)
-        if shown:
-            deltas.append(ContentDelta(shown))
+        append_content(self._content.add(text), deltas)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import Enum
 
-from app.engine.output_parser.deltas import ContentDelta, Delta
-from app.engine.output_parser.format_parser import CallWriter, FormatParser
+from app.engine.output_parser.deltas import Delta
+from app.engine.output_parser.format_parser import CallWriter, SteppedParser, append_content
 from app.engine.output_parser.json_call import JsonCallReader
 from app.engine.output_parser.json_scanner import ScanStatus
 from app.engine.output_parser.markers import may_become, split_at_marker
@@ -22,29 +22,15 @@ class _Place(Enum):
     CONTENT = "content"
 
 
-class Llama3Parser(FormatParser):
+class Llama3Parser(SteppedParser):
     """`known_names`: of the tools; a JSON object that names none of them is an answer."""
 
     def __init__(self, known_names: Collection[str]) -> None:
+        super().__init__()
         self._known_names = known_names
         self._calls = CallWriter()
         self._reader = JsonCallReader(self._calls, known_names)
         self._place = _Place.START
-        self._buffer = ""
-
-    def add(self, text: str) -> list[Delta]:
-        """See `FormatParser.add`."""
-        self._buffer += text
-        deltas: list[Delta] = []
-        steps = {
-            _Place.START: self._begin,
-            _Place.CALL: self._read_call,
-            _Place.CALL_END: self._end_call,
-            _Place.CONTENT: self._read_content,
-        }
-        while steps[self._place](deltas):
-            pass
-        return deltas
 
     def flush(self) -> list[Delta]:
         """See `FormatParser.flush`."""
@@ -56,8 +42,17 @@ class Llama3Parser(FormatParser):
             rest = self._reader.raw
         elif self._place is _Place.CALL_END:
             rest = rest if rest.strip(_SEPARATORS) else ""
-        _show(rest, deltas)
+        append_content(rest, deltas)
         return deltas
+
+    def _step(self, deltas: list[Delta]) -> bool:
+        steps = {
+            _Place.START: self._begin,
+            _Place.CALL: self._read_call,
+            _Place.CALL_END: self._end_call,
+            _Place.CONTENT: self._read_content,
+        }
+        return steps[self._place](deltas)
 
     def _begin(self, deltas: list[Delta]) -> bool:
         begun = self._buffer.lstrip()
@@ -82,7 +77,7 @@ class Llama3Parser(FormatParser):
             self._place = _Place.CALL_END
         else:
             self._place = _Place.CONTENT
-            _show("" if self._reader.is_begun else self._reader.raw, deltas)
+            append_content("" if self._reader.is_begun else self._reader.raw, deltas)
         return True
 
     def _end_call(self, deltas: list[Delta]) -> bool:
@@ -98,12 +93,7 @@ class Llama3Parser(FormatParser):
 
     def _read_content(self, deltas: list[Delta]) -> bool:
         text, marker, self._buffer = split_at_marker(self._buffer, [PYTHON_TAG])
-        _show(text, deltas)
+        append_content(text, deltas)
         if marker:
             self._start_call(self._buffer)
         return bool(marker)
-
-
-def _show(text: str, deltas: list[Delta]) -> None:
-    if text:
-        deltas.append(ContentDelta(text))

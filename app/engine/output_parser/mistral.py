@@ -10,10 +10,11 @@ import re
 from enum import Enum
 
 from app.engine.output_parser.call_list import CallListReader
-from app.engine.output_parser.deltas import ContentDelta, Delta
+from app.engine.output_parser.deltas import Delta
 from app.engine.output_parser.format_parser import (
     CallWriter,
-    FormatParser,
+    SteppedParser,
+    append_content,
     create_short_call_id,
 )
 from app.engine.output_parser.json_scanner import JsonScanner, ScanStatus
@@ -32,30 +33,15 @@ class _Place(Enum):
     ARGUMENTS = "arguments"
 
 
-class MistralParser(FormatParser):
+class MistralParser(SteppedParser):
     """What breaks before a call has begun is content, markers included."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._calls = CallWriter(create_short_call_id)
         self._list = CallListReader(self._calls)
         self._scanner = JsonScanner()
         self._place = _Place.CONTENT
-        self._buffer = ""
-
-    def add(self, text: str) -> list[Delta]:
-        """See `FormatParser.add`."""
-        self._buffer += text
-        deltas: list[Delta] = []
-        steps = {
-            _Place.CONTENT: self._read_content,
-            _Place.BEGIN: self._begin,
-            _Place.LIST: self._read_list,
-            _Place.HEAD: self._read_head,
-            _Place.ARGUMENTS: self._read_arguments,
-        }
-        while steps[self._place](deltas):
-            pass
-        return deltas
 
     def flush(self) -> list[Delta]:
         """See `FormatParser.flush`."""
@@ -65,12 +51,22 @@ class MistralParser(FormatParser):
             rest = self._list.flush(deltas) + rest
         if self._place in (_Place.BEGIN, _Place.HEAD):
             rest = TOOL_CALLS + rest
-        _show(rest, deltas)
+        append_content(rest, deltas)
         return deltas + self._calls.end()
+
+    def _step(self, deltas: list[Delta]) -> bool:
+        steps = {
+            _Place.CONTENT: self._read_content,
+            _Place.BEGIN: self._begin,
+            _Place.LIST: self._read_list,
+            _Place.HEAD: self._read_head,
+            _Place.ARGUMENTS: self._read_arguments,
+        }
+        return steps[self._place](deltas)
 
     def _read_content(self, deltas: list[Delta]) -> bool:
         text, marker, self._buffer = split_at_marker(self._buffer, [TOOL_CALLS])
-        _show(text, deltas)
+        append_content(text, deltas)
         if marker:
             self._place = _Place.BEGIN
         return bool(marker)
@@ -88,7 +84,7 @@ class MistralParser(FormatParser):
         if self._list.status is ScanStatus.OPEN:
             return False
         if self._list.status is ScanStatus.BROKEN:
-            _show(self._list.raw, deltas)
+            append_content(self._list.raw, deltas)
         self._place = _Place.CONTENT
         return True
 
@@ -102,7 +98,7 @@ class MistralParser(FormatParser):
             deltas += self._calls.start(found[1], found[2] or "")
             return True
         if brace or len(head) > _MAX_HEAD_CHARS:
-            _show(TOOL_CALLS, deltas)
+            append_content(TOOL_CALLS, deltas)
             self._place = _Place.CONTENT
             return True
         return False
@@ -119,8 +115,3 @@ class MistralParser(FormatParser):
         deltas += self._calls.end()
         self._place = _Place.CONTENT
         return True
-
-
-def _show(text: str, deltas: list[Delta]) -> None:
-    if text:
-        deltas.append(ContentDelta(text))

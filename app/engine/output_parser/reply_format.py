@@ -61,8 +61,8 @@ def detect_format(tokenizer: Tokenizer, request: Request) -> ReplyFormat:
         return ReplyFormat(CallFormat.UNKNOWN, ThinkMarkers(), thinks=False)
     source = template.source(with_tools=bool(request.tools))
     calls = _detect_calls(source, tokenizer)
-    if calls is CallFormat.UNKNOWN and request.tools:
-        calls = _taught_format(template, request)
+    if request.tools and not template.reads_tools(request.messages, request.tools):
+        calls = CallFormat.HERMES  # that is what `app.engine.tool_prompt` asks for
     if calls is CallFormat.HARMONY:
         return ReplyFormat(calls, ThinkMarkers(), thinks=True)
     is_mistral = _is_known(_MISTRAL_THINK.opening, source, tokenizer)
@@ -99,12 +99,6 @@ def _detect_calls(source: str, tokenizer: Tokenizer) -> CallFormat:
     if llama3.PYTHON_TAG in source or ("<|start_header_id|>" in source and "tools" in source):
         return CallFormat.LLAMA3
     return CallFormat.UNKNOWN
-
-
-def _taught_format(template: ChatTemplate, request: Request) -> CallFormat:
-    """Where the template leaves tools out, the prompt asks for calls (`app.engine.tool_prompt`)."""
-    is_read = template.reads_tools(request.messages, request.tools)
-    return CallFormat.UNKNOWN if is_read else CallFormat.HERMES
 
 
 def _is_known(marker: str, source: str, tokenizer: Tokenizer) -> bool:
