@@ -56,6 +56,14 @@ def check_report(path: Path) -> dict[str, Any]:
     return document
 
 
+def check_logs(folder: Path) -> None:
+    """PackagingError where a log of the program, or of a worker, speaks of an error."""
+    for path in sorted(folder.glob("*.log")):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if " ERROR " in text or " CRITICAL " in text or "Traceback" in text:
+            raise PackagingError(f"{path.name} speaks of an error:\n{text[-3000:]}")
+
+
 def _bare(home: Path, **more: str) -> Mapping[str, str]:
     return {"HOME": str(home), **more}
 
@@ -149,4 +157,5 @@ def _window(bundle: Path, home: Path, out: Path) -> dict[str, Any]:
                 process.kill()
     if code:
         raise PackagingError(f"The window ended with exit code {code}.")
+    check_logs(home / ".local/share/DeepInfer/logs")
     return {"exit_code": code, "closing_s": round(time.monotonic() - started_s, 2)}

