@@ -51,7 +51,7 @@ class Engine:
         self._executor = executor
         self._tokenizer = tokenizer
         self._kv_cache = KVCache(executor)
-        self._pacer = pacer or PrefillPacer()
+        self._pacer = pacer or PrefillPacer(executor.max_pass_tokens)
         self._archive: KVArchive | None = None
         self._scheduler = Scheduler(self._kv_cache, self._pacer)
         self._num_prefilled = self._num_cached = self._num_decoded = 0

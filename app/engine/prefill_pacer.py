@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from statistics import median
 
@@ -15,9 +16,13 @@ _NUM_REMEMBERED = 5  # of steps; their median ignores one that compiled or loade
 
 
 class PrefillPacer:
-    """Chooses the size of the next piece by the speed of the last ones."""
+    """Chooses how much runs next by the speed of the last steps.
 
-    def __init__(self, budget_s: float = STEP_BUDGET_S) -> None:
+    `max_pass_tokens` as of the executor: prompts and replies then keep to one pass together.
+    """
+
+    def __init__(self, max_pass_tokens: int | None = None, budget_s: float = STEP_BUDGET_S) -> None:
+        self._max_pass_tokens = max_pass_tokens or sys.maxsize
         self._budget_s = budget_s
         self._decode_s: deque[float] = deque(maxlen=_NUM_REMEMBERED)
         self._token_s: deque[float] = deque(maxlen=_NUM_REMEMBERED)
@@ -29,8 +34,8 @@ class PrefillPacer:
         if not self._token_s:
             return _FIRST_PIECE
         fitting = int(self._budget_s / median(self._token_s)) // _GRANULE * _GRANULE
-        # With the replies no more rows than a piece: the cpu executor runs more in two passes.
-        return max(_GRANULE, min(PREFILL_CHUNK_TOKENS - num_decoding, fitting))
+        fitting = min(fitting, self._max_pass_tokens - num_decoding)
+        return max(_GRANULE, min(PREFILL_CHUNK_TOKENS, fitting))
 
     def record(self, num_prefilled: int, num_decoded: int, step_s: float) -> None:
         """A step has taken `step_s` seconds for so many tokens of prompts beside so many replies.

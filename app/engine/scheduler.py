@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from app.engine.executors.base import LogitsWanted, SequenceChunk
+from app.engine.executors.base import PREFILL_CHUNK_TOKENS, LogitsWanted, SequenceChunk
 from app.engine.executors.block_tables import KV_PAGE_TOKENS, pages_for
 from app.engine.kv_archive import KVArchive, KVRestoration
 from app.engine.kv_cache import KVCache
@@ -194,20 +194,25 @@ class Scheduler:
         return prompts
 
     def _cut(self, prompts: list[Sequence], num_tokens: int) -> dict[Sequence, int]:
-        """Pieces of so many tokens together."""
+        """Pieces of so many tokens together: whole ones, but for the first if it is larger."""
         pieces: dict[Sequence, int] = {}
         for prompt in prompts:
-            if num_tokens and prompt.restoration is None:
-                pieces[prompt] = min(num_tokens, self._num_next(prompt))
+            piece = self._whole_piece(prompt)
+            if prompt.restoration is None and (piece <= num_tokens or not pieces):
+                pieces[prompt] = min(piece, num_tokens)
                 num_tokens -= pieces[prompt]
         return pieces
 
-    def _num_next(self, sequence: Sequence) -> int:
-        """How many tokens can run in one piece."""
+    def _whole_piece(self, sequence: Sequence) -> int:
+        """Up to a multiple of the longest chunk, or to the end.
+
+        So a prompt is cut in the same places whatever runs beside it, where the machine is fast
+        enough: on a card sums depend on the cut in their last bits.
+        """
         num_left = sequence.num_known - sequence.num_computed
         if self.kv_cache.is_recurrent and not sequence.output_ids and num_left > 1:
             num_left -= 1  # the state is kept there: the same prompt goes on from it
-        return num_left
+        return min(num_left, PREFILL_CHUNK_TOKENS - sequence.num_computed % PREFILL_CHUNK_TOKENS)
 
     def _is_state_wanted(self, sequence: Sequence) -> bool:
         num_left = sequence.num_known - sequence.num_computed

@@ -8,9 +8,11 @@ from app.engine.executors.base import PREFILL_CHUNK_TOKENS
 from app.engine.prefill_pacer import STEP_BUDGET_S, PrefillPacer
 
 
-def paced(token_s: float, decode_s: float = 0.02) -> PrefillPacer:
+def paced(
+    token_s: float, decode_s: float = 0.02, max_pass_tokens: int | None = None
+) -> PrefillPacer:
     """One that has seen steps at this speed."""
-    pacer = PrefillPacer()
+    pacer = PrefillPacer(max_pass_tokens)
     for _ in range(5):
         pacer.record(0, 3, decode_s)
         pacer.record(40, 3, decode_s + 40 * token_s)
@@ -18,12 +20,17 @@ def paced(token_s: float, decode_s: float = 0.02) -> PrefillPacer:
 
 
 @pytest.mark.parametrize(
-    ("token_s", "piece"), [(0.05, 8), (0.005, 16), (0.001, 96), (0.0001, 125), (0.0, 125)]
+    ("token_s", "piece"), [(0.05, 8), (0.005, 16), (0.001, 96), (0.0001, 128), (0.0, 128)]
 )
 def test_a_piece_takes_what_replies_may_wait(token_s: float, piece: int) -> None:
-    """At least eight tokens, so that a prompt ends; with three replies no more rows than 128."""
+    """At least eight tokens, so that a prompt ends."""
     assert paced(token_s).piece_tokens(3) == piece
     assert piece == 8 or piece * token_s <= STEP_BUDGET_S
+
+
+def test_prompts_and_replies_keep_to_one_pass() -> None:
+    pacer = paced(0.0001, max_pass_tokens=128)
+    assert [pacer.piece_tokens(n) for n in (0, 1, 8)] == [128, 127, 120]
 
 
 def test_without_replies_a_piece_is_whole() -> None:

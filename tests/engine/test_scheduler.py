@@ -51,6 +51,13 @@ class SlowPacer(PrefillPacer):
         super().record(num_prefilled, num_decoded, 0.005 * num_prefilled)
 
 
+class FastPacer(PrefillPacer):
+    """Was told that prompts cost nothing."""
+
+    def record(self, num_prefilled: int, num_decoded: int, step_s: float) -> None:
+        super().record(num_prefilled, num_decoded, 0.0)
+
+
 # --- batches -------------------------------------------------------------------------------------
 
 
@@ -115,6 +122,18 @@ def test_a_short_prompt_does_not_wait_for_a_long_one(open_engine: Open) -> None:
     assert not run.ids(long)
 
 
+def test_a_prompt_is_cut_in_the_same_places_whatever_runs_beside_it(open_engine: Open) -> None:
+    """On a fast machine; the rest of a step is for prompts that fit it as a whole."""
+    alone, run = open_engine(), open_engine(pacer=FastPacer())
+    prompt = ask(text(300, 1), max_tokens=3)
+    alone.answer(prompt)
+    run.add(*(ask(text(90 + seed, seed), max_tokens=9) for seed in range(3, 7)))
+    run.step()
+    run.add(prompt)
+    run.finish()
+    assert run.pieces(prompt) == alone.pieces(prompt) == [128, 128, 44]
+
+
 def test_short_prompts_run_in_one_step(open_engine: Open) -> None:
     """One pass over the weights for all that fits a piece."""
     run = open_engine()
@@ -153,6 +172,16 @@ def test_a_crowd_with_one_system_prompt_computes_it_once(open_engine: Open) -> N
     run.finish()
     assert run.cached(requests[0]) == 0
     assert all(run.cached(request) > 280 - 32 for request in requests[1:])
+
+
+def test_a_better_priority_does_not_wait_for_what_a_worse_one_computes(open_engine: Open) -> None:
+    run = open_engine(pacer=FastPacer())
+    run.add(ask(text(600, 1), priority=1), ask(text(590, 2), priority=1))
+    run.step()
+    chat = ask(text(300, 2), priority=0)
+    run.add(chat)
+    run.step(4)
+    assert run.ids(chat)
 
 
 # --- who gives way -------------------------------------------------------------------------------

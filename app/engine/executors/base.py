@@ -122,6 +122,8 @@ class Executor(ABC):
     kv_dtypes: ClassVar[tuple[str, ...]] = ("fp32",)  # of `KV_DTYPES`; the first is the default
     # Whether `sample` draws on the device, so that a step without it is no measure of decoding.
     draws_where_it_runs: ClassVar[bool] = False
+    # Tokens of prompts and replies that share a pass over the weights; None: they never do.
+    max_pass_tokens: ClassVar[int | None] = None
     expands_latents: ClassVar[bool] = False  # before they are cached
     kv_dtype: str = "fp32"  # of this executor's cache
     activations: str = "fp32"  # what quantized weights are multiplied with

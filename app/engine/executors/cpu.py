@@ -26,6 +26,7 @@ from app.engine.executors.cpu_plan import (
     native_sampling,
 )
 from app.engine.executors.cpu_weights import NativeWeights
+from app.engine.executors.cpu_workspace import MAX_PASS_TOKENS
 from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
 from kernels.cpu.build import BuildError
@@ -47,6 +48,7 @@ class CpuExecutor(Executor):
 
     name = "cpu"
     kv_dtypes: ClassVar[tuple[str, ...]] = KV_DTYPES
+    max_pass_tokens: ClassVar[int | None] = MAX_PASS_TOKENS
 
     def __init__(
         self,

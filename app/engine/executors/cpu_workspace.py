@@ -11,7 +11,7 @@ from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec
 from app.spec.moe_spec import MoeSpec
 
-_ROWS = 128  # of a step; longer ones run in pieces
+MAX_PASS_TOKENS = 128  # of a step; longer ones run in pieces
 _FLOAT = 4
 _VECTOR = 16  # columns that the kernels take at once
 _STEP = 32  # columns of weights are padded to whole steps
@@ -31,7 +31,7 @@ def whole_vectors(width: int) -> int:
     return -(-width // _VECTOR) * _VECTOR
 
 
-def _buffer_bytes(width: int, rows: int = _ROWS) -> int:
+def _buffer_bytes(width: int, rows: int = MAX_PASS_TOKENS) -> int:
     """`Activations`: float32, int8 codes, and four float32 numbers per step of columns.
 
     A row is an odd number of cache lines.
@@ -70,14 +70,14 @@ def _latent_bytes(mla: MlaSpec | None, num_heads: int) -> int:
     widths = [mla.q_lora_rank or 0, rank + rope, rank, *(num_heads * width for width in per_head)]
     of_heads = (rank, mla.v_head_dim + 2 * _VECTOR)
     return sum(_buffer_bytes(width) for width in widths) + sum(
-        _buffer_bytes(width, _ROWS * num_heads) for width in of_heads
+        _buffer_bytes(width, MAX_PASS_TOKENS * num_heads) for width in of_heads
     )
 
 
 def _expert_bytes(moe: MoeSpec | None, hidden_size: int) -> int:
     if moe is None:
         return 5 * _buffer_bytes(0)
-    places = _ROWS * moe.num_experts_per_tok
+    places = MAX_PASS_TOKENS * moe.num_experts_per_tok
     shared = moe.shared_intermediate_size
     of_rows = [moe.num_experts, moe.num_experts, shared, shared, hidden_size if shared else 0]
     of_places = [hidden_size, hidden_size, *(3 * [moe.moe_intermediate_size])]
@@ -92,4 +92,4 @@ def _expert_bytes(moe: MoeSpec | None, hidden_size: int) -> int:
 def _rotation_bytes(spec: ModelSpec) -> int:
     """Cosines and sines of each different rope."""
     ropes = {spec.layer_rope(index) for index in range(spec.num_hidden_layers)} - {None}
-    return sum(2 * _FLOAT * _ROWS * (rope.dim // 2) for rope in ropes if rope is not None)
+    return sum(2 * _FLOAT * MAX_PASS_TOKENS * (rope.dim // 2) for rope in ropes if rope is not None)
