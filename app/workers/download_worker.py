@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-import psutil
 from huggingface_hub import constants
 
 from app.core.download_events import DownloadFinished, DownloadingFile, DownloadProgressed
@@ -25,12 +23,9 @@ from app.hub.token import TOKENS
 from app.workers.child import Listener
 from app.workers.commands import CancelJob, Command, DownloadModel, UseToken
 from app.workers.job_thread import JobThread
+from app.workers.priority import step_back
 
 _TICK_S = 0.25
-if sys.platform == "win32":
-    _PRIORITY = psutil.BELOW_NORMAL_PRIORITY_CLASS
-else:
-    _PRIORITY = 5
 
 
 class DownloadService:
@@ -106,7 +101,7 @@ class DownloadService:
 
 def create_service(listener: Listener) -> DownloadService:
     """Downloads, without a job; what arrives at full speed is hashed behind the window's work."""
-    psutil.Process().nice(_PRIORITY)
+    step_back()
     return DownloadService(listener)
 
 

@@ -38,6 +38,7 @@ from app.workers.library_commands import (
     ScanLibrary,
     VerifyItem,
 )
+from app.workers.priority import step_back
 
 _TICK_S = 0.1
 
@@ -155,4 +156,5 @@ def _reveal(path: Path) -> None:
 
 def create_service(listener: Listener) -> LibraryService:
     """Looks at nothing by itself."""
+    step_back()
     return LibraryService(listener)
