@@ -46,7 +46,7 @@ class HubController(QObject):
         looking(str), found(RepositoryFound): a repository.
         failed(ErrorInfo): of a search or a look-up.
         stopped(): the user does not wait for the answer.
-        probed(EndpointProbed): of `probe`.
+        probed(EndpointProbed): of `probe`, each; then probing_ended(), whatever ended it.
         token_told(TokenTold)
         endpoints_changed(): other hubs are asked from now on.
     """
@@ -59,6 +59,7 @@ class HubController(QObject):
     failed = Signal(object)
     stopped = Signal()
     probed = Signal(object)
+    probing_ended = Signal()
     token_told = Signal(object)
     endpoints_changed = Signal()
 
@@ -173,8 +174,13 @@ class HubController(QObject):
             self._set_state(HubState.LOOKING)
         self._send(command)
 
+    def _end_probing(self) -> None:
+        if self._num_probes:
+            self._num_probes = 0
+            self.probing_ended.emit()
+
     def _drop_questions(self) -> None:
-        self._num_probes = 0
+        self._end_probing()
         self._link.end(_STOP_TIMEOUT_S)
 
     def _send(self, command: Command) -> None:
@@ -200,8 +206,11 @@ class HubController(QObject):
                 self._set_state(HubState.IDLE)
                 self.found.emit(event)
             case EndpointProbed():
-                self._num_probes = max(0, self._num_probes - 1)
                 self.probed.emit(event)
+                if self._num_probes > 1:
+                    self._num_probes -= 1
+                else:
+                    self._end_probing()
             case TokenTold():
                 self._receive_token(event)
             case JobFailed():
@@ -218,7 +227,7 @@ class HubController(QObject):
         self.token_told.emit(told)
 
     def _fail(self, error: ErrorInfo) -> None:
-        self._num_probes = 0
+        self._end_probing()
         if self._state is not HubState.IDLE:
             self._set_state(HubState.IDLE)
             self.failed.emit(error)

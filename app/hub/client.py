@@ -81,7 +81,7 @@ class HubClient:
     def knock(self) -> None:
         """Raises HubSilentError at once for a hub that is not there: where huggingface_hub reads
         page after page it would try for half a minute."""
-        with self.explained("", "anything"):
+        with self.explained("", "a list of repositories"):
             answer = get_session().get(
                 f"{self.base}/api/models", params={"limit": 1}, headers=self.headers()
             )

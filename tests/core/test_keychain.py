@@ -7,48 +7,18 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-import keyring
 import pytest
-from keyring.backend import KeyringBackend
-from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from app.core.keychain import Keychain, KeyPlace
+from tests.memory_keyring import MemoryKeyring, memory_keyring
 
 KEY = "sk-secret-1234"
 
 
-class MemoryKeyring(KeyringBackend):
-    priority = 1.0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-        self.is_locked = False
-
-    def get_password(self, service: str, username: str) -> str | None:
-        self._check()
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self._check()
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.kept.pop((service, username), None) is None:
-            raise PasswordDeleteError
-
-    def _check(self) -> None:
-        if self.is_locked:
-            raise KeyringLocked
-
-
 @pytest.fixture
 def system() -> Iterator[MemoryKeyring]:
-    before = keyring.get_keyring()
-    backend = MemoryKeyring()
-    keyring.set_keyring(backend)
-    yield backend
-    keyring.set_keyring(before)
+    with memory_keyring() as backend:
+        yield backend
 
 
 def test_the_systems_keyring_comes_first(system: MemoryKeyring, tmp_path: Path) -> None:

@@ -6,10 +6,8 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-import keyring
 import pytest
 from huggingface_hub import constants
-from keyring.backend import KeyringBackend
 
 from app.core.keychain import Keychain
 from app.core.log import configure_logging
@@ -17,37 +15,16 @@ from app.hub.client import HubClient
 from app.hub.endpoints import OFFICIAL, PUBLIC_MIRROR
 from app.hub.token import TokenOrigin, TokenStore
 from tests.hub.fake_hub import FakeHub
+from tests.memory_keyring import MemoryKeyring, memory_keyring
 
 TOKEN, OTHER = "hf_theTokenOfOneHost", "hf_theTokenOfAnother"
 HUB = "https://hub.example"
 
 
-class MemoryKeyring(KeyringBackend):
-    """The system's, for a test."""
-
-    priority = 1.0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.kept[service, username]
-
-
 @pytest.fixture
 def system() -> Iterator[MemoryKeyring]:
-    before = keyring.get_keyring()
-    backend = MemoryKeyring()
-    keyring.set_keyring(backend)
-    yield backend
-    keyring.set_keyring(before)
+    with memory_keyring() as backend:
+        yield backend
 
 
 @pytest.fixture(autouse=True)

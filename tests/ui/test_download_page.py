@@ -327,7 +327,10 @@ def test_hubs_are_chosen_measured_and_added(
     assert sent == [ProbeEndpoints(controller.hub.endpoints)]
     for endpoint in controller.hub.endpoints:
         problem = "no" if "99" in endpoint else ""
-        controller.hub.probed.emit(EndpointProbed(endpoint, 0.2, 5e6, problem))
+        assert not card.probe_button.isEnabled()
+        event = EndpointProbed(endpoint, 0.2, 5e6, problem)
+        controller.hub._link.event_received.emit(event)
+    assert card.probe_button.isEnabled()
     assert [row[2] for row in cells(card.table)] == [
         "4.8 MiB/s, after 0.2 s",
         "4.8 MiB/s, after 0.2 s",

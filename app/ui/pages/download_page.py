@@ -255,6 +255,7 @@ class DownloadPage(QWidget):
         hub.failed.connect(self._on_failed)
         hub.stopped.connect(self._on_stopped)
         hub.probed.connect(self.endpoints.show_probe)
+        hub.probing_ended.connect(self.endpoints.show_probing_ended)
         hub.token_told.connect(self._on_token_told)
         hub.endpoints_changed.connect(self._on_endpoints_changed)
         controller.queue_changed.connect(self._on_queue_changed)

@@ -95,7 +95,12 @@ class EndpointsCard(Card):
             replace(r, speed=speed) if r.endpoint == probed.endpoint else r for r in self._shown
         )
         self._set_rows(tuple(rows))
-        self.probe_button.setEnabled(not any(row.speed == "…" for row in self._shown))
+
+    def show_probing_ended(self) -> None:
+        """All were measured, or nobody waits for the rest."""
+        self.probe_button.setEnabled(True)
+        rows = (replace(r, speed="–") if r.speed == "…" else r for r in self._shown)
+        self._set_rows(tuple(rows))
 
     def show_problem(self, sentence: str) -> None:
         """The address that was typed is none."""
