@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app import __version__
+from app.core.conversion_events import ConversionFinished
 from app.core.errors import AppError, MissingExtraError
 from app.core.events import (
-    ConversionFinished,
     EngineState,
     EngineStateChanged,
     Event,

@@ -10,13 +10,13 @@ from typing import Any
 
 from app.cli.progress import ProgressBar
 from app.converter.pipeline import convert
-from app.core.events import (
+from app.core.conversion_events import (
     ConversionProgressed,
     ConversionReport,
     EvaluationProgressed,
-    Event,
     MeasuringProgressed,
 )
+from app.core.events import Event
 from app.core.jobs import CancelToken
 
 

@@ -12,7 +12,7 @@ from app.cli.options import Subparsers, add_command, byte_count, natural_int
 from app.cli.output import print_json, print_note, print_pairs, print_table
 from app.converter.grids import GROUP_SIZES, Grid
 from app.converter.sources.detect import FORMATS
-from app.core.events import ConversionReport, GridEvaluation
+from app.core.conversion_events import ConversionReport, GridEvaluation
 from app.core.units import format_bytes
 
 

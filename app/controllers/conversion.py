@@ -22,21 +22,17 @@ from app.controllers.conversion_job import (
 )
 from app.controllers.report_saver import ReportSaver
 from app.controllers.worker_link import WorkerLink
-from app.core.errors import OutputExistsError, WorkerError
-from app.core.events import (
+from app.core.conversion_events import (
     ConversionFinished,
     ConversionPlan,
     ConversionPlanned,
     ConversionProgressed,
-    ErrorInfo,
     EvaluationFinished,
     EvaluationProgressed,
-    Event,
-    JobCancelled,
-    JobFailed,
     MeasuringProgressed,
-    WorkerDied,
 )
+from app.core.errors import OutputExistsError, WorkerError
+from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed, WorkerDied
 from app.workers.commands import CancelJob, DiscardParts
 
 _WAITING = (ConversionState.PLANNED, ConversionState.REFUSED)

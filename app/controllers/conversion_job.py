@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from app.core.events import ConversionPlan
+from app.core.conversion_events import ConversionPlan
 from app.workers.commands import ConvertSource, EvaluateCheckpoint, PlanConversion
 
 

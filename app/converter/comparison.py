@@ -22,13 +22,9 @@ from app.converter.evaluation import (
 )
 from app.converter.grids import Grid
 from app.converter.sources.base import Source
+from app.core.conversion_events import ConversionProgressed, ConversionReport, GridEvaluation
 from app.core.errors import UsageError
-from app.core.events import (
-    ConversionProgressed,
-    ConversionReport,
-    Event,
-    GridEvaluation,
-)
+from app.core.events import Event
 from app.core.jobs import CancelToken
 
 MARKDOWN_NAME, JSON_NAME = "evaluation.md", "evaluation.json"

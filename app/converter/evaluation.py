@@ -10,7 +10,8 @@ from pathlib import Path
 
 from app.checkpoint.manifest import Manifest
 from app.converter.expected_memory import expect_memory
-from app.core.events import EvaluationProgressed, Event, GridEvaluation
+from app.core.conversion_events import EvaluationProgressed, GridEvaluation
+from app.core.events import Event
 from app.core.jobs import CancelToken
 from app.core.paths import resources_dir
 from app.engine.evaluation import Evaluation

@@ -33,15 +33,15 @@ from app.converter.sources.base import Source, SourcePart
 from app.converter.sources.detect import open_source
 from app.converter.verify import verify_exact
 from app.converter.workdir import Job, WorkDir
-from app.core.errors import AppError, JobCancelledError, ResourceError, UsageError
-from app.core.events import (
+from app.core.conversion_events import (
     ConversionPlan,
     ConversionPlanned,
     ConversionReport,
-    Event,
     GridEvaluation,
     TensorReport,
 )
+from app.core.errors import AppError, JobCancelledError, ResourceError, UsageError
+from app.core.events import Event
 from app.core.holds import held
 from app.core.jobs import CancelToken, cancellable_by
 

@@ -13,8 +13,9 @@ from app.converter.budget import Budget, choose_bits, count_bits
 from app.converter.expected_memory import expect_memory
 from app.converter.grids import Grid, GridPlan, plan_linear, planned_bytes, resolve_grid
 from app.converter.sources.base import Source, SourceLinear
+from app.core.conversion_events import ConversionPlan, MeasuringProgressed, PlannedGroup
 from app.core.errors import UsageError
-from app.core.events import ConversionPlan, Event, MeasuringProgressed, PlannedGroup
+from app.core.events import Event
 from app.engine.memory_plan import workspace_bytes
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec

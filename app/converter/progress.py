@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from app.converter.grids import iter_dense
 from app.converter.sources.base import SourceLinear, SourcePart
-from app.core.events import ConversionProgressed, Event
+from app.core.conversion_events import ConversionProgressed
+from app.core.events import Event
 
 _TOLD_BYTES = 8 << 20  # within a tensor, one event for so many of its bytes
 _LAYER = re.compile(r"layer_(\d+)")

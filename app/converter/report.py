@@ -14,7 +14,7 @@ from app.checkpoint.layout import file_stem, stored_bytes
 from app.checkpoint.manifest import LinearRecord, Manifest
 from app.checkpoint.schemes import TensorPath
 from app.converter.grids import ERROR_LIMITS, GridPlan
-from app.core.events import ConversionPlan, ConversionReport, PartReport, TensorReport
+from app.core.conversion_events import ConversionPlan, ConversionReport, PartReport, TensorReport
 from app.core.memory import peak_rss_bytes
 
 MARKDOWN_NAME, JSON_NAME = "conversion_report.md", "conversion_report.json"

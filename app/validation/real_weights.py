@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from app.converter.pipeline import convert
-from app.core.events import ConversionReport
+from app.core.conversion_events import ConversionReport
 from app.core.paths import resources_dir
 from app.core.units import format_bytes
 from app.core.validation_events import CheckProgressed

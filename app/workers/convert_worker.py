@@ -8,7 +8,8 @@ from functools import partial
 from app.converter.pipeline import convert, evaluate_checkpoint, plan_conversion
 from app.converter.plan import Options
 from app.converter.workdir import WorkDir
-from app.core.events import ConversionFinished, ConversionPlanned, EvaluationFinished, Event
+from app.core.conversion_events import ConversionFinished, ConversionPlanned, EvaluationFinished
+from app.core.events import Event
 from app.core.jobs import CancelToken
 from app.workers.child import Listener
 from app.workers.commands import (

@@ -13,21 +13,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from app.core.errors import InvalidSourceError, ResourceError
-from app.core.events import (
+from app.core.conversion_events import (
     ConversionFinished,
     ConversionPlan,
     ConversionPlanned,
     ConversionProgressed,
     ConversionReport,
-    ErrorInfo,
     EvaluationFinished,
     EvaluationProgressed,
     GridEvaluation,
-    JobCancelled,
-    JobFailed,
     MeasuringProgressed,
 )
+from app.core.errors import InvalidSourceError, ResourceError
+from app.core.events import ErrorInfo, JobCancelled, JobFailed
 from app.workers.child import Listener
 from app.workers.commands import (
     CancelJob,

@@ -14,8 +14,9 @@ from app.converter.budget import Budget, choose_bits, count_bits, measure_error
 from app.converter.grids import Grid, GridPlan, plan_linear, planned_bytes
 from app.converter.pipeline import convert
 from app.converter.sources.base import SourceLinear
+from app.core.conversion_events import ConversionPlanned, MeasuringProgressed
 from app.core.errors import ResourceError, UsageError
-from app.core.events import ConversionPlanned, Event, MeasuringProgressed
+from app.core.events import Event
 from tests.converter.test_dense_source import hf_tensors, write_folder
 from tests.gguf_factory import Floats, TinyModel
 

@@ -10,8 +10,9 @@ import pytest
 
 from app.converter import evaluation
 from app.converter.pipeline import convert
+from app.core.conversion_events import ConversionProgressed, EvaluationProgressed
 from app.core.errors import JobCancelledError, UsageError
-from app.core.events import ConversionProgressed, EvaluationProgressed, Event
+from app.core.events import Event
 from app.core.jobs import CancelToken
 from tests.converter.test_conversion import hashes, names_in
 from tests.gguf_factory import Q, TinyModel, to_gguf_tensors, write_gguf

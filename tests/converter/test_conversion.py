@@ -16,6 +16,7 @@ import pytest
 from app.checkpoint.reader import Checkpoint
 from app.converter import pipeline
 from app.converter.pipeline import convert
+from app.core.conversion_events import ConversionPlanned, ConversionProgressed
 from app.core.errors import (
     InvalidSourceError,
     JobCancelledError,
@@ -23,7 +24,7 @@ from app.core.errors import (
     UnsupportedError,
     UsageError,
 )
-from app.core.events import ConversionPlanned, ConversionProgressed, Event
+from app.core.events import Event
 from app.core.jobs import CancelToken
 from tests.gguf_factory import Q, TinyModel, to_gguf_tensors, write_gguf
 

@@ -14,8 +14,9 @@ from app.converter.progress import Progress
 from app.converter.sources import file_rows
 from app.converter.sources.base import SourceLinear, SourcePart
 from app.converter.sources.file_rows import FileRows
+from app.core.conversion_events import ConversionProgressed
 from app.core.errors import JobCancelledError
-from app.core.events import ConversionProgressed, Event
+from app.core.events import Event
 from app.core.jobs import CancelToken, cancellable_by, check_cancelled
 from tests.gguf_factory import Q, TinyModel, to_gguf_tensors, write_gguf
 

@@ -10,8 +10,9 @@ import pytest
 from app.converter.output_guard import SpaceGuard
 from app.converter.pipeline import convert, plan_conversion
 from app.converter.plan import Options
+from app.core.conversion_events import ConversionPlan, ConversionPlanned, MeasuringProgressed
 from app.core.errors import ResourceError
-from app.core.events import ConversionPlan, ConversionPlanned, Event, MeasuringProgressed
+from app.core.events import Event
 from app.engine.loader import load_engine
 from tests.converter.test_conversion import names_in
 from tests.converter.test_dense_source import hf_tensors, write_folder

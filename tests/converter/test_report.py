@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.converter.pipeline import convert
-from app.core.events import ConversionReport
+from app.core.conversion_events import ConversionReport
 from tests.converter.test_dense_source import hf_tensors, write_folder
 from tests.gguf_factory import TinyModel
 

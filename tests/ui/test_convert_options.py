@@ -11,7 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionOptions, ConversionState
-from app.core.events import ConversionPlan, ErrorInfo, MeasuringProgressed
+from app.core.conversion_events import ConversionPlan, MeasuringProgressed
+from app.core.events import ErrorInfo
 from app.ui.grid_labels import GRIDS, grid_help
 from app.ui.pages.convert_page import ConvertPage
 from tests.ui.test_convert_page import JOB, PLAN, texts

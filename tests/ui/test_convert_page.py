@@ -13,15 +13,15 @@ from pytestqt.qtbot import QtBot
 
 from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionJob, ConversionState
-from app.core.events import (
+from app.core.conversion_events import (
     ConversionPlan,
     ConversionProgressed,
     ConversionReport,
-    ErrorInfo,
     PartReport,
     PlannedGroup,
     TensorReport,
 )
+from app.core.events import ErrorInfo
 from app.ui.pages.convert_page import ConvertPage
 from tests.ui.window_support import cells, texts
 

@@ -14,13 +14,13 @@ from pytestqt.qtbot import QtBot
 from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionOptions, ConversionState
 from app.controllers.report_saver import ReportSaver
-from app.core.events import (
+from app.core.conversion_events import (
     ConversionProgressed,
-    ErrorInfo,
     EvaluationProgressed,
     GridEvaluation,
     PartReport,
 )
+from app.core.events import ErrorInfo
 from app.ui.dialogs.report_dialog import ReportDialog
 from app.ui.pages.convert_page import ConvertPage
 from app.ui.widgets.error_chart import ErrorChart

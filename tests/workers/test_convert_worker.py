@@ -10,19 +10,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.core.events import (
+from app.core.conversion_events import (
     ConversionFinished,
     ConversionPlan,
     ConversionPlanned,
     ConversionProgressed,
     EvaluationFinished,
     EvaluationProgressed,
-    Event,
-    JobCancelled,
-    JobFailed,
-    WorkerDied,
-    WorkerStopped,
 )
+from app.core.events import Event, JobCancelled, JobFailed, WorkerDied, WorkerStopped
 from app.workers.commands import (
     CancelJob,
     Command,
