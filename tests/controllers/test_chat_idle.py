@@ -1,0 +1,99 @@
+"""A model that was unloaded for idleness is still the one that answers; what is kept is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_engine import create_model
+from pytestqt.qtbot import QtBot
+
+from app.chat.store import ChatStore
+from app.controllers.chat import ChatController
+from app.controllers.chat_request import create_request
+from app.controllers.chat_state import ChatState
+from app.core.events import EngineState, EngineStateChanged
+from app.core.paths import chats_path
+from app.workers.commands import Command, ConfigureEngine, ForgetConversation, LoadModel
+
+TIMEOUT_MS = 60_000
+MODEL = create_model(Path("Fake-1B"))
+
+
+@pytest.fixture
+def chat(qtbot: QtBot) -> Iterator[ChatController]:
+    controller = ChatController(ChatStore.open(chats_path()), service="fake_engine:create_service")
+    yield controller
+    controller.shutdown()
+
+
+@pytest.fixture
+def ready(qtbot: QtBot, chat: ChatController) -> ChatController:
+    with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
+        chat.load(LoadModel(Path("Fake-1B")))
+    return chat
+
+
+@pytest.fixture
+def sent(chat: ChatController, monkeypatch: pytest.MonkeyPatch) -> list[Command]:
+    commands: list[Command] = []
+    monkeypatch.setattr(chat.engine.local, "send", commands.append)
+    return commands
+
+
+def tell(chat: ChatController, state: EngineState, *, has_model: bool = False) -> None:
+    event = EngineStateChanged(state, MODEL if has_model else None)
+    chat.engine.local.event_received.emit(event)
+
+
+def test_an_idle_model_can_be_asked(qtbot: QtBot, ready: ChatController) -> None:
+    pid = ready.worker_pid
+    tell(ready, EngineState.UNLOADING)
+    tell(ready, EngineState.UNLOADED, has_model=True)
+    assert ready.state is ChatState.READY
+    assert ready.model == MODEL
+    with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS):
+        ready.send("count 3")
+    assert ready.worker_pid == pid
+
+
+def test_a_reply_that_waits_for_its_model_can_be_stopped(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    ready.send("forever")
+    tell(ready, EngineState.LOADING)
+    assert ready.state is ChatState.GENERATING
+    assert ready.model == MODEL
+    tell(ready, EngineState.READY, has_model=True)
+    assert ready.state is ChatState.GENERATING
+    with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS):
+        ready.stop()
+    assert ready.state is ChatState.READY
+
+
+def test_the_port_wakes_the_model(ready: ChatController) -> None:
+    tell(ready, EngineState.UNLOADED, has_model=True)
+    tell(ready, EngineState.LOADING)
+    assert ready.state is ChatState.LOADING
+    tell(ready, EngineState.READY, has_model=True)
+    assert ready.state is ChatState.READY
+
+
+def test_each_process_is_told_what_to_keep(chat: ChatController, sent: list[Command]) -> None:
+    configuration = ConfigureEngine(600.0, keeps_conversations=True)
+    chat.engine.configure(configuration)
+    assert sent == [], "there is no process yet"
+    chat.load(LoadModel(Path("Fake-1B")))
+    assert sent == [configuration, LoadModel(Path("Fake-1B"))]
+
+
+def test_a_deleted_conversation_is_forgotten(
+    qtbot: QtBot, ready: ChatController, sent: list[Command]
+) -> None:
+    ready.new_conversation()
+    conversation_id = ready.conversation.conversation_id
+    assert create_request(ready.conversation).cache_key == conversation_id
+    ready.send("count 3")
+    ready.delete_conversation(conversation_id)
+    assert ForgetConversation(conversation_id) in sent
