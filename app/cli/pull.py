@@ -213,9 +213,13 @@ def _draw(bar: ProgressBar, progress: Progress) -> None:
 
 
 def _describe(progress: Progress) -> str:
+    from huggingface_hub import constants
+
     size = f"{format_bytes(progress.done_bytes)} of {format_bytes(progress.total_bytes)}"
     if progress.is_stalled:
-        return f"{size}, no byte for {progress.silent_s:.0f} s, trying again"
+        limit = constants.HF_HUB_DOWNLOAD_TIMEOUT
+        silence = f"no byte for {progress.silent_s:.0f} s"
+        return f"{size}, {silence}; after {limit} s the connection is made anew"
     if progress.is_checking:
         return f"{size}, reading what is here already"
     speed = f"{format_bytes(progress.bytes_per_s)}/s"

@@ -249,7 +249,7 @@ def test_silence_is_called_a_stall(
     hub.faults.silences = [5_000]
     assert _pull(hub, FOLDER) == 0
     shown = capsys.readouterr().err
-    assert re.search(r"^stalled: .* no byte for \d s, trying again$", shown, re.MULTILINE)
+    assert re.search(r"^stalled: .* no byte for \d s; after 2 s the", shown, re.MULTILINE)
     assert re.search(r"^downloading: 100% ", shown, re.MULTILINE)
 
 
