@@ -2,7 +2,8 @@
 """One door for developers, standard library only: makes `.venv`, installs, runs, tests.
 
     python3 dev.py run [ARGS]      the window, or `deepinfer ARGS`; run-time dependencies only
-    python3 dev.py test [ARGS]     lint, types, import contract, tests; ARGS go to pytest
+    python3 dev.py test [ARGS]     lint, types, import contract, tests; ARGS go to pytest, and
+                                   --package builds and tries the bundles, too
     python3 dev.py lint            the same without the tests
     python3 dev.py bench [NAME]    the benchmarks, and the table in README.md made from them
     python3 dev.py screenshot      the picture in README.md, taken of the real window
@@ -94,9 +95,12 @@ def run(args: list[str]) -> int:
 
 
 def test(args: list[str]) -> int:
+    """With --package the bundles are built and tried as well: half an hour, for Windows as root."""
+    words = [word for word in args if word != "--package"]
     prepare_everything()
     code = lint_prepared()
-    return call("-m", "pytest", *(args or WHOLE_SUITE), cwd=ROOT) or code
+    code = call("-m", "pytest", *(words or WHOLE_SUITE), cwd=ROOT) or code
+    return code or (package_all() if words != args else 0)
 
 
 def lint(_args: list[str]) -> int:
@@ -141,6 +145,12 @@ def package(args: list[str]) -> int:
     sys.path.insert(0, str(ROOT / "packaging"))
     code: int = importlib.import_module("bundling.command").package(args)
     return code
+
+
+def package_all() -> int:
+    code = package([])
+    has_wine = sys.platform == "linux" and os.geteuid() == 0
+    return code or (package(["--windows"]) if has_wine else 0)
 
 
 # --- what must be there ----------------------------------------------------------------------

@@ -120,3 +120,13 @@ def _third_party_imports(path: Path) -> set[str]:
     names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
     tops = {name.split(".")[0] for name in names}
     return tops - set(sys.stdlib_module_names) - _OURS
+
+
+def test_bundles_are_only_tried_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[tuple[str, ...]] = []
+    monkeypatch.setattr(dev, "prepare_everything", lambda: None)
+    monkeypatch.setattr(dev, "lint_prepared", lambda: 0)
+    monkeypatch.setattr(dev, "call", lambda *words, **_named: said.append(words) or 0)
+    monkeypatch.setattr(dev, "package_all", lambda: said.append(("bundles",)) or 0)
+    assert dev.test(["-x"]) == dev.test(["-x", "--package"]) == 0
+    assert said == [("-m", "pytest", "-x"), ("-m", "pytest", "-x"), ("bundles",)]
