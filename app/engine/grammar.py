@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MAX_GRAMMAR_CHARS = 256 * 1024
 # A model that is held to JSON sometimes writes white space for ever, which JSON allows.
 JSON_OPTIONS = {"whitespace_pattern": r"[\x20\x0A\x0D\x09]{1,32}"}
+_INLINED = "failed to compile JSON schema: "  # of a schema that is a part of a grammar
 _ANY_OBJECT = {"type": "object"}
 
 
@@ -93,8 +94,9 @@ class GrammarCompiler:
         # The first mask is part of the check: only then is it known whether anything can be said.
         token_matcher = TokenMatcher(matcher, self._vocab_size)
         if matcher.is_error():
+            _, is_inlined, error = token_matcher.error.rpartition(_INLINED)
             raise UsageError(
-                f"The {subject} cannot be enforced: {token_matcher.error}.",
+                f"The {'JSON schema' if is_inlined else subject} cannot be enforced: {error}.",
                 detail=matcher.get_error(),
             )
         return token_matcher

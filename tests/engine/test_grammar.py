@@ -185,6 +185,10 @@ WRONG: list[tuple[Constraint, str]] = [
     (JsonSchema({"enum": ["x" * MAX_GRAMMAR_CHARS]}), "longer than 262144 characters"),
     (JsonSchema(NESTED), "recursion limit exceeded"),
     (Grammar("start: foo"), r"^The grammar cannot be enforced: .*foo.*\.$"),
+    (
+        Grammar('start: %json {"type": "x"}'),
+        r"^The JSON schema cannot be enforced: Invalid type: x\.$",
+    ),
     (Grammar("begin: /a/"), "^The grammar cannot be enforced: "),
     (Grammar("start: /a(/"), "^The grammar cannot be enforced: "),
     (Grammar("start: @nothing"), "^The grammar cannot be enforced: "),
@@ -202,6 +206,50 @@ def test_what_cannot_be_enforced_is_one_sentence(
         compiler.compile(constraint)
     assert "\n" not in caught.value.message
     assert len(caught.value.message) < 400
+
+
+KEYWORDS = """
+    type properties required items prefixItems additionalProperties patternProperties enum const anyOf
+    oneOf allOf not $ref $defs minimum maximum multipleOf minLength maxLength pattern format minItems
+    maxItems uniqueItems minProperties x-guidance if then $id
+"""
+SCHEMA_KEYS = st.sampled_from(KEYWORDS.split())
+SCHEMA_LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats()
+    | st.sampled_from(
+        ["string", "object", "array", "null", "#", "#/$defs/a", "date", "^a+$", "[", "a{9}{99}"]
+    )
+    | st.text(max_size=4)
+)
+NONSENSE = st.dictionaries(
+    SCHEMA_KEYS,
+    st.recursive(
+        SCHEMA_LEAVES,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SCHEMA_KEYS, inner, max_size=3),
+        max_leaves=10,
+    ),
+    max_size=5,
+)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(schema=NONSENSE)
+def test_a_schema_of_nonsense_is_enforced_or_refused_in_one_sentence(
+    compiler: GrammarCompiler, schema: Schema
+) -> None:
+    try:
+        matcher = compiler.compile(JsonSchema(schema))
+    except UsageError as error:
+        refusal = error.message
+    else:
+        assert matcher.allowed().any()
+        return
+    assert "\n" not in refusal
 
 
 def test_a_tokenizer_without_an_end_still_ends(byte_level: Tokenizer) -> None:
