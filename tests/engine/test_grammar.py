@@ -209,9 +209,9 @@ def test_what_cannot_be_enforced_is_one_sentence(
 
 
 KEYWORDS = """
-    type properties required items prefixItems additionalProperties patternProperties enum const anyOf
-    oneOf allOf not $ref $defs minimum maximum multipleOf minLength maxLength pattern format minItems
-    maxItems uniqueItems minProperties x-guidance if then $id
+    type properties required items prefixItems additionalProperties patternProperties enum const
+    anyOf oneOf allOf not $ref $defs minimum maximum multipleOf minLength maxLength pattern format
+    minItems maxItems uniqueItems minProperties x-guidance if then $id
 """
 SCHEMA_KEYS = st.sampled_from(KEYWORDS.split())
 SCHEMA_LEAVES = (
