@@ -25,7 +25,7 @@ from app.server.usage_fields import to_usage_fields
 
 KEEP_ALIVE = b": keep-alive\n\n"
 DONE = b"data: [DONE]\n\n"
-_STATUS_GONE = 499  # nginx's word for a client that closed its connection
+STATUS_GONE = 499  # nginx's word for a client that closed its connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Exchange:
 
     def close_gone(self) -> None:
         """Nobody is there to be told."""
-        self._close(ServerRequestState.CANCELLED, _STATUS_GONE)
+        self._close(ServerRequestState.CANCELLED, STATUS_GONE)
 
     def _close(self, state: ServerRequestState, status: int, error: str = "") -> None:
         if not self._is_closed:

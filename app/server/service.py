@@ -17,7 +17,7 @@ from app.engine.request import Request
 from app.server.choice import Choice
 from app.server.connection import ClientGoneError, run_connected
 from app.server.error_map import ApiError
-from app.server.exchange import Exchange, ReplyForm
+from app.server.exchange import STATUS_GONE, Exchange, ReplyForm
 from app.server.generation import Generation
 from app.server.json_bytes import to_json_bytes
 from app.server.options import ServerOptions
@@ -25,7 +25,6 @@ from app.server.register import Register
 from app.server.stream import SseResponse
 
 _MAX_CLIENT_CHARS = 60
-_STATUS_GONE = 499
 _NOT_READY = {
     EngineState.LOADING: "The model is being loaded; try again in a moment.",
     EngineState.UNLOADING: "The model is being unloaded.",
@@ -81,7 +80,7 @@ class Service:
             raise
         except ClientGoneError:
             exchange.close_gone()
-            return Response(status_code=_STATUS_GONE)
+            return Response(status_code=STATUS_GONE)
         except BaseException:  # the loop is being stopped, or this file has a fault
             exchange.close_gone()
             raise
