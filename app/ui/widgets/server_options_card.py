@@ -36,7 +36,8 @@ class ServerOptionsCard(Card):
         self.port = CalmSpinBox()
         self.lan = QCheckBox(self.tr("Let other machines in"))
         self.autostart = QCheckBox(self.tr("Start with the program"))
-        self.keep = QCheckBox(self.tr("Keep serving in the tray when the window is closed"))
+        self.keep = QCheckBox(self.tr("Keep serving in the tray when the window is closed"), self)
+        self.keep.setVisible(QSystemTrayIcon.isSystemTrayAvailable())
         self.key = SecretField(
             self.tr("API key"), self.tr("None: programs of this machine need no key")
         )
@@ -127,8 +128,8 @@ class ServerOptionsCard(Card):
         _add_rows(grid, self.tr("API key"), self._create_key_row(), self.key_note)
         _add_rows(grid, self.tr("Network"), self.lan, _create_note(far), left)
         _add_rows(grid, "", self.autostart, None, left)
-        _add_rows(grid, "", self.keep, None, left)
-        self.keep.setVisible(QSystemTrayIcon.isSystemTrayAvailable())
+        if QSystemTrayIcon.isSystemTrayAvailable():
+            _add_rows(grid, "", self.keep, None, left)
         return grid
 
     def _create_key_row(self) -> QWidget:
