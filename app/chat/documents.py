@@ -1,9 +1,9 @@
 """Conversations outside the program: Markdown for people, JSON with every version for programs.
 
 The JSON document: {format, version, conversations: [{title, created, updated, system_prompt,
-sampling, is_pinned, folder, shown, turns: [{id, parent, role, content, created, model, stats}]}]};
-times are ISO 8601, `parent` is the id of the turn before, `shown` the id of the last turn on
-screen. OpenAI's {messages: [{role, content}]} is read, too.
+sampling, is_pinned, folder, shown, turns: [{id, parent, role, content, created, model, stats,
+attachments: [{name, text}]}]}]}; times are ISO 8601, `parent` is the id of the turn before, `shown`
+that of the last turn on screen. OpenAI's {messages: [{role, content}]} is read, too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from app.chat.attachments import Attachment, with_attachments
 from app.chat.rows import known_values
 from app.chat.thoughts import split_thoughts
 from app.chat.transcript import Conversation, Turn, TurnRole, TurnStats, title_from_text
@@ -57,6 +58,10 @@ class _TurnReader:
             _moment(values.get("created")),
             model_name=_text(values.get("model", "")),
             stats=TurnStats(**known_values(TurnStats, stats)) if stats else None,
+            attachments=tuple(
+                Attachment(_text(file["name"]), _text(file["text"]))
+                for file in values.get("attachments") or ()
+            ),
             parent_id=parent,
         )
 
@@ -105,7 +110,7 @@ def _markdown_parts(conversation: Conversation) -> Iterator[str]:
         yield f"## System prompt\n\n{conversation.system_prompt}"
     for turn in conversation.turns:
         if turn.role == "user":
-            yield f"## You\n\n{turn.content}"
+            yield f"## You\n\n{with_attachments(turn.content, turn.attachments)}"
             continue
         parts = split_thoughts(turn.content)
         yield f"## {turn.model_name or 'Reply'}"
@@ -138,6 +143,7 @@ def _turn_to_json(turn: Turn) -> dict[str, Any]:
         "created": turn.created.isoformat(),
         "model": turn.model_name,
         "stats": asdict(turn.stats) if turn.stats else None,
+        "attachments": [asdict(attachment) for attachment in turn.attachments],
     }
 
 

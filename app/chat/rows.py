@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from app.chat.attachments import Attachment
 from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnStats
 from app.core.sampling_settings import SamplingSettings
 
@@ -36,6 +38,22 @@ def from_json(kind: type[T], text: str | None) -> T | None:
     except (ValueError, TypeError):
         _logger.warning("Unreadable %s in the conversations: %.200s", kind.__name__, text)
         return None
+
+
+def attachments_to_json(attachments: Sequence[Attachment]) -> str | None:
+    """A JSON list; None for none."""
+    values = [asdict(attachment) for attachment in attachments]
+    return json.dumps(values, ensure_ascii=False) if values else None
+
+
+def attachments_from_json(text: str | None) -> tuple[Attachment, ...]:
+    """Those that can be read: a bad field must not hide a conversation."""
+    try:
+        values = json.loads(text or "[]")
+        return tuple(Attachment(str(value["name"]), str(value["text"])) for value in values)
+    except (ValueError, TypeError, KeyError):
+        _logger.warning("Unreadable attachments in the conversations: %.200s", text)
+        return ()
 
 
 def known_values(kind: type[T], values: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +99,7 @@ def turn_from_row(row: sqlite3.Row) -> Turn:
         model_name=row["model_name"],
         stats=from_json(TurnStats, row["stats"]),
         is_interrupted=row["state"] == "interrupted",
+        attachments=attachments_from_json(row["attachments"]),
         parent_id=row["parent_id"],
         version=row["version"],
         num_versions=row["num_versions"],

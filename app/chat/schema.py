@@ -70,11 +70,17 @@ def _let_conversations_be_ordered(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT ''")
 
 
+def _let_turns_have_attachments(connection: sqlite3.Connection) -> None:
+    """Version 4. A JSON list of objects `name` and `text`, or NULL."""
+    connection.execute("ALTER TABLE turns ADD COLUMN attachments TEXT")
+
+
 # `UPGRADES[n]` takes a database from version n to n + 1; never change one that was released.
 UPGRADES: tuple[Upgrade, ...] = (
     _create_tables,
     _let_turns_have_versions,
     _let_conversations_be_ordered,
+    _let_turns_have_attachments,
 )
 
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from app.chat import turn_tree
+from app.chat.attachments import Attachment
 from app.chat.database import OpenedDatabase, open_database
 from app.chat.documents import ConversationTree
 from app.chat.reply_writer import ReplyWriter
-from app.chat.rows import CONVERSATION_COLUMNS, conversation_from_row, summary_from_row, to_json
+from app.chat.rows import (
+    CONVERSATION_COLUMNS,
+    attachments_to_json,
+    conversation_from_row,
+    summary_from_row,
+    to_json,
+)
 from app.chat.schema import transaction
 from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnRole, TurnStats
 from app.core.errors import ChatStoreError
@@ -181,15 +188,29 @@ class ChatStore:
 
     # --- turns -------------------------------------------------------------------------------
 
-    def append_turn(self, conversation_id: str, role: TurnRole, content: str) -> Turn:
+    def append_turn(
+        self,
+        conversation_id: str,
+        role: TurnRole,
+        content: str,
+        attachments: Sequence[Attachment] = (),
+    ) -> Turn:
         """A whole turn behind the last one; the conversation moves to the top of the list."""
         leaf_id = self._leaf(conversation_id)
-        return self._load_turn(self._insert_turn(conversation_id, leaf_id, role, content))
+        return self._load_turn(
+            self._insert_turn(conversation_id, leaf_id, role, content, attachments=attachments)
+        )
 
     def append_version(self, conversation_id: str, turn: Turn, content: str) -> Turn:
-        """Another version of a turn; what followed the other versions is not shown any more."""
+        """Another version of a turn, with its files; what followed the others is not shown."""
         return self._load_turn(
-            self._insert_turn(conversation_id, turn.parent_id, turn.role, content)
+            self._insert_turn(
+                conversation_id,
+                turn.parent_id,
+                turn.role,
+                content,
+                attachments=turn.attachments,
+            )
         )
 
     def show_version(self, conversation_id: str, turn: Turn, steps: int) -> None:
@@ -211,8 +232,8 @@ class ChatStore:
             replaced.parent_id if replaced else leaf_id,
             "assistant",
             "",
-            "streaming",
-            model_name,
+            state="streaming",
+            model_name=model_name,
         )
         return ReplyWriter(self._database.path, turn_id, conversation_id, leaf_id)
 
@@ -248,16 +269,27 @@ class ChatStore:
         parent_id: int | None,
         role: TurnRole,
         content: str,
+        *,
         state: str = "complete",
         model_name: str = "",
+        attachments: Sequence[Attachment] = (),
     ) -> int:
         now = time.time()
         with self._writing():
             cursor = self._connection.execute(
                 """INSERT INTO turns
-                (conversation_id, parent_id, role, content, created, state, model_name)
-                VALUES (?, ?, ?, ?, ?, ?, ?)""",
-                (conversation_id, parent_id, role, content, now, state, model_name),
+                (conversation_id, parent_id, role, content, created, state, model_name, attachments)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+                (
+                    conversation_id,
+                    parent_id,
+                    role,
+                    content,
+                    now,
+                    state,
+                    model_name,
+                    attachments_to_json(attachments),
+                ),
             )
             turn_tree.set_leaf(self._connection, conversation_id, cursor.lastrowid)
             self._connection.execute(

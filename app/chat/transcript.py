@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from app.chat.attachments import Attachment
 from app.core.sampling_settings import SamplingSettings
 
 TurnRole = Literal["user", "assistant"]
@@ -41,6 +42,7 @@ class Turn:
     model_name: str = ""
     stats: TurnStats | None = None
     is_interrupted: bool = False
+    attachments: tuple[Attachment, ...] = ()
     parent_id: int | None = None
     version: int = 1
     num_versions: int = 1

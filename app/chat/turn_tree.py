@@ -8,12 +8,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from app.chat.rows import to_json, turn_from_row
+from app.chat.rows import attachments_to_json, to_json, turn_from_row
 from app.chat.transcript import Turn
 
 _SIBLINGS = """turns AS s WHERE s.conversation_id = t.conversation_id
     AND s.parent_id IS t.parent_id AND s.is_deleted = 0"""
 _TURN = f"""t.turn_id, t.role, t.content, t.created, t.model_name, t.stats, t.state, t.parent_id,
+    t.attachments,
     (SELECT count(*) FROM {_SIBLINGS} AND s.turn_id <= t.turn_id) AS version,
     (SELECT count(*) FROM {_SIBLINGS}) AS num_versions"""
 
@@ -59,8 +60,9 @@ def insert_all(
     for turn in turns:
         cursor = connection.execute(
             """INSERT INTO turns
-            (conversation_id, parent_id, role, content, created, model_name, stats, state)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+            (conversation_id, parent_id, role, content, created, model_name, stats, attachments,
+                state)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (
                 conversation_id,
                 ids.get(turn.parent_id),
@@ -69,6 +71,7 @@ def insert_all(
                 turn.created.timestamp(),
                 turn.model_name,
                 to_json(turn.stats) if turn.stats else None,
+                attachments_to_json(turn.attachments),
                 "interrupted" if turn.is_interrupted else "complete",
             ),
         )

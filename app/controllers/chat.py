@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.chat.attachments import Attachment
 from app.chat.store import ChatStore
 from app.chat.transcript import Conversation, Turn, TurnStats
 from app.controllers.chat_engine import ChatEngine
@@ -220,12 +221,12 @@ class ChatController(QObject):
 
     # --- replies -----------------------------------------------------------------------------
 
-    def send(self, text: str) -> None:
+    def send(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Saves the user's message and asks for a reply; no effect unless READY and not blank."""
-        if self._state is not ChatState.READY or not text.strip():
+        if self._state is not ChatState.READY or not (text.strip() or attachments):
             return
         with self._reported_errors():
-            turn = self._open.add_user_turn(text)
+            turn = self._open.add_user_turn(text, attachments)
             self.turn_added.emit(self.conversation.conversation_id, turn)
             self._begin_reply()
             self.conversations_changed.emit()

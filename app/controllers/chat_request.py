@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from app.chat.attachments import with_attachments
 from app.chat.thoughts import split_thoughts
 from app.chat.transcript import Conversation, Turn, TurnStats
 from app.core.events import RequestFinished
@@ -51,7 +52,7 @@ def _messages_with_turns(conversation: Conversation) -> list[tuple[Message, int]
 
 def _to_message(turn: Turn) -> Message:
     if turn.role == "user":
-        return Message("user", turn.content)
+        return Message("user", with_attachments(turn.content, turn.attachments))
     parts = split_thoughts(turn.content)
     return Message("assistant", parts.answer, reasoning_content=parts.thought or None)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.chat.attachments import Attachment
 from app.chat.transcript import Conversation, Turn
 from app.controllers.chat_engine import ChatEngine
 from app.controllers.chat_request import create_request, first_kept_turn
@@ -47,10 +49,17 @@ class ContextMeter(QObject):
         self._timer.timeout.connect(self._on_timer_timeout)
         engine.event_received.connect(self._on_engine_event_received)
 
-    def update(self, conversation: Conversation, draft: str, overflow: OverflowPolicy) -> None:
+    def update(
+        self,
+        conversation: Conversation,
+        draft: str,
+        overflow: OverflowPolicy,
+        attachments: Sequence[Attachment] = (),
+    ) -> None:
         """The conversation with what is being written; no answer where nothing was said yet."""
-        if draft.strip():
-            turn = Turn(_DRAFT_ID, "user", draft, datetime.now(UTC))
+        if draft.strip() or attachments:
+            now = datetime.now(UTC)
+            turn = Turn(_DRAFT_ID, "user", draft, now, attachments=tuple(attachments))
             conversation = replace(conversation, turns=(*conversation.turns, turn))
         self._conversation, self._overflow = conversation, overflow
         self._request_id = ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from app.chat.attachments import Attachment
 from app.chat.store import ChatStore, create_conversation_id
 from app.chat.transcript import Conversation, Turn, title_from_text
 from app.core.sampling_settings import SamplingSettings
@@ -33,17 +35,17 @@ class OpenConversation:
         """A saved one."""
         return cls(store, store.load_conversation(conversation_id), is_saved=True)
 
-    def add_user_turn(self, text: str) -> Turn:
+    def add_user_turn(self, text: str, attachments: Sequence[Attachment] = ()) -> Turn:
         """Saves the message, and the conversation with it when it is the first."""
         if not self._is_saved:
             self.value = self._store.create_conversation(
-                self.value.title or title_from_text(text),
+                self.value.title or title_from_text(text or attachments[0].name),
                 system_prompt=self.value.system_prompt,
                 sampling=self.value.sampling,
                 conversation_id=self.value.conversation_id,
             )
             self._is_saved = True
-        turn = self._store.append_turn(self.value.conversation_id, "user", text)
+        turn = self._store.append_turn(self.value.conversation_id, "user", text, attachments)
         self.add(turn)
         return turn
 

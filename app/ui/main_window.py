@@ -38,12 +38,13 @@ from app.ui.pages.validate_page import ValidatePage
 from app.ui.theme import Theme, ThemeMode
 from app.ui.tray import Tray
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
-from app.ui.widgets.drop_overlay import DropOverlay
+from app.ui.widgets.drop_overlay import DropOverlay, DropUse
 from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
 from app.ui.widgets.server_toggle import ServerToggle
 from app.workers.commands import ConfigureEngine, LoadModel
 
 _ZOOM_STEP_PERCENT = 10
+_MODEL_ENDS = (".gguf", ".safetensors", ".bin", ".pt", ".pth")
 
 
 class MainWindow(QMainWindow):
@@ -93,7 +94,7 @@ class MainWindow(QMainWindow):
         self.server_toggle = ServerToggle(controllers.server)
         self.navigation.add_footer(self.server_toggle)
         self.tray = Tray(controllers.server, self)
-        self.overlay = DropOverlay(self)
+        self.overlay = DropOverlay(self, self._drop_use)
         self._build()
         self.overlay.paths_dropped.connect(self._on_overlay_paths_dropped)
         self._connect()
@@ -227,13 +228,23 @@ class MainWindow(QMainWindow):
         self._controllers.validation.validate(str(sources[0]))
 
     def _on_overlay_paths_dropped(self, paths: Sequence[Path]) -> None:
+        take = {
+            DropUse.CHECK: self.validate,
+            DropUse.CONVERT: self.offer,
+            DropUse.ATTACH: self.chat_page.attacher.attach,
+        }
+        take[self._drop_use(paths)](paths)
+
+    def _drop_use(self, paths: Sequence[Path]) -> DropUse:
         """A page that takes files itself gets them; everywhere else they are converted."""
-        is_validating = self._pages.currentWidget() is self.validate_page
-        (self.validate if is_validating else self.offer)(paths)
+        page = self._pages.currentWidget()
+        if page is self.validate_page:
+            return DropUse.CHECK
+        are_models = any(path.is_dir() or path.suffix.lower() in _MODEL_ENDS for path in paths)
+        return DropUse.ATTACH if page is self.chat_page and not are_models else DropUse.CONVERT
 
     def _on_page_requested(self, position: int) -> None:
         self._pages.setCurrentIndex(position)
-        self.overlay.set_checks(self._pages.currentWidget() is self.validate_page)
         self.navigation.select(position)
         if page := self._pages.currentWidget():
             page.setFocus()

@@ -17,6 +17,7 @@ from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
 from app.core.sampling_settings import SamplingSettings
 from app.core.settings_store import SettingsStore
 from app.ui.dialogs.conversation_exchange import ConversationExchange
+from app.ui.dialogs.file_attacher import FileAttacher
 from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar
 from app.ui.widgets.composer import Composer
@@ -70,6 +71,7 @@ class ChatPage(QWidget):
         self.panel = SidePanel()
         self.exchange = ConversationExchange(controller.list, self)
         self.meter = ContextMeter(controller.engine, self)
+        self.attacher = FileAttacher(self.composer)
         self._stack = QStackedWidget()
         self.setFocusProxy(self.composer)
         self._build()
@@ -88,6 +90,7 @@ class ChatPage(QWidget):
     def shutdown(self) -> None:
         """Waits for what runs in the background."""
         self.panel.live.shutdown()
+        self.attacher.reader.shutdown()
 
     def new_conversation(self) -> None:
         """Opens an empty conversation with the defaults of the settings."""
@@ -187,7 +190,8 @@ class ChatPage(QWidget):
 
     def _measure_context(self) -> None:
         draft = self.composer.edit.toPlainText()
-        self.meter.update(self._controller.conversation, draft, self._controller.overflow)
+        conversation, overflow = self._controller.conversation, self._controller.overflow
+        self.meter.update(conversation, draft, overflow, self.composer.files.attachments)
 
     def _on_context_measured(self, use: ContextUse) -> None:
         self.composer.show_context(use.num_tokens, use.max_model_len)
@@ -230,7 +234,7 @@ class ChatPage(QWidget):
 
     def _on_submitted(self, text: str) -> None:
         self.panel.sampling.flush()
-        self._controller.send(text)
+        self._controller.send(text, self.composer.files.attachments)
         self.composer.clear()
 
     def _on_edited(self, turn_id: int, text: str) -> None:
@@ -336,6 +340,8 @@ class ChatPage(QWidget):
         self.composer.submitted.connect(self._on_submitted)
         self.composer.stop_requested.connect(self.stop_reply)
         self.composer.edit.textChanged.connect(self._measure_context)
+        self.composer.files.changed.connect(self._measure_context)
+        self.attacher.failed.connect(self.banners.show_error)
         self.meter.measured.connect(self._on_context_measured)
         self.transcript.regenerate_requested.connect(self.regenerate)
         self.transcript.edited.connect(self._on_edited)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBox
 from app.ui.formats import format_count
 from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.attachment_bar import AttachmentBar
 
 _MAX_LINES = 8
 _NEARLY_FULL = 0.9
@@ -90,10 +91,12 @@ class Composer(QFrame):
     Signals:
         submitted(str): the text to send; the field keeps it until `clear`.
         stop_requested: stop the running reply.
+        attach_requested: choose files that go with the message.
     """
 
     submitted = Signal(str)
     stop_requested = Signal()
+    attach_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -105,6 +108,8 @@ class Composer(QFrame):
         self.stop_button = IconButton("stop", self.tr("Stop (Esc)"), size=20, tone="on_accent")
         self._hint = QLabel(self.tr("Enter sends, Shift+Enter starts a new line"))
         self.meter = QLabel()
+        self.files = AttachmentBar(can_remove=True)
+        self.attach_button = IconButton("attach", self.tr("Attach text or PDF files"), size=20)
         self._build()
         self._update()
 
@@ -138,10 +143,11 @@ class Composer(QFrame):
     def clear(self) -> None:
         """Empties the field after sending."""
         self.edit.clear()
+        self.files.show_attachments(())
 
     def _on_submitted(self) -> None:
         text = self.edit.toPlainText()
-        if self._can_send and text.strip():
+        if self._can_send and (text.strip() or self.files.attachments):
             self.submitted.emit(text)
 
     def _on_escaped(self) -> None:
@@ -151,7 +157,8 @@ class Composer(QFrame):
     def _update(self) -> None:
         self.send_button.setVisible(not self._is_running)
         self.stop_button.setVisible(self._is_running)
-        self.send_button.setEnabled(self._can_send and bool(self.edit.toPlainText().strip()))
+        has_message = bool(self.edit.toPlainText().strip() or self.files.attachments)
+        self.send_button.setEnabled(self._can_send and has_message)
 
     def _on_focus_changed(self, focused: bool) -> None:
         set_role(self, "focused", focused)
@@ -165,9 +172,12 @@ class Composer(QFrame):
         self.edit.submitted.connect(self._on_submitted)
         self.edit.escaped.connect(self._on_escaped)
         self.edit.focus_changed.connect(self._on_focus_changed)
+        self.files.changed.connect(self._update)
+        self.attach_button.clicked.connect(self.attach_requested)
         self.send_button.clicked.connect(self._on_submitted)
         self.stop_button.clicked.connect(self.stop_requested)
         foot = QHBoxLayout()
+        foot.addWidget(self.attach_button)
         foot.addWidget(self._hint, 1)
         foot.addWidget(self.meter)
         foot.addSpacing(6)
@@ -177,6 +187,7 @@ class Composer(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(14, 10, 10, 8)
         layout.setSpacing(4)
+        layout.addWidget(self.files)
         layout.addWidget(self.edit)
         layout.addLayout(foot)
         self.setFocusProxy(self.edit)

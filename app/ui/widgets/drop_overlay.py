@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt, Signal
@@ -21,6 +23,14 @@ def dropped_paths(mime: QMimeData) -> list[Path]:
     )
 
 
+class DropUse(Enum):
+    """What becomes of what is dropped."""
+
+    CONVERT = auto()
+    CHECK = auto()
+    ATTACH = auto()
+
+
 class DropOverlay(QWidget):
     """Makes its parent a drop target. Painted only: the parent gets the events, this filters them.
 
@@ -30,19 +40,16 @@ class DropOverlay(QWidget):
 
     paths_dropped = Signal(object)
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, use_of: Callable[[Sequence[Path]], DropUse]) -> None:
+        """`use_of` tells what will be done with paths, for the words that are shown."""
         super().__init__(parent)
         self._target = parent
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._text = ""
-        self._checks = False
+        self._use_of = use_of
         self.hide()
         parent.setAcceptDrops(True)
         parent.installEventFilter(self)
-
-    def set_checks(self, checks: bool) -> None:
-        """Whether what is dropped will be validated; otherwise it is converted."""
-        self._checks = checks
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:
@@ -66,12 +73,15 @@ class DropOverlay(QWidget):
         return True
 
     def _show_over(self, paths: list[Path]) -> None:
-        if self._checks:
-            text = self.tr("Drop to check {name}")
-        elif len(paths) == 1:
-            text = self.tr("Drop to convert {name}")
-        else:
-            text = self.tr("Drop to convert {n} items")
+        texts = {
+            DropUse.CHECK: (self.tr("Drop to check {name}"), self.tr("Drop to check {name}")),
+            DropUse.CONVERT: (
+                self.tr("Drop to convert {name}"),
+                self.tr("Drop to convert {n} items"),
+            ),
+            DropUse.ATTACH: (self.tr("Drop to attach {name}"), self.tr("Drop to attach {n} files")),
+        }
+        text = texts[self._use_of(paths)][len(paths) > 1]
         self._text = text.format(name=paths[0].name, n=len(paths))
         self.setAccessibleName(self._text)
         self.setGeometry(self._target.rect())

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 from app.chat.transcript import Turn
 from app.ui.icons import IconButton
 from app.ui.theme import set_role
+from app.ui.widgets.attachment_bar import AttachmentBar
 from app.ui.widgets.composer import ComposerEdit
 from app.ui.widgets.copy_button import CopyButton
 from app.ui.widgets.text_segment import TextSegment
@@ -46,10 +47,13 @@ class UserCard(QWidget):
         self.copy_button = CopyButton(lambda: self._content, self.tr("Copy message"), size=16)
         self.edit_button = IconButton("edit", self.tr("Edit and ask again"), size=16)
         self.versions = VersionSwitch()
+        self.files = AttachmentBar(can_remove=False)
+        self.files.show_attachments(turn.attachments)
         self.editor = ComposerEdit()
         self.send_button = QPushButton(self.tr("Ask again"))
         self.cancel_button = QPushButton(self.tr("Cancel"))
         self._bubble = self._create_bubble()
+        self._bubble.setVisible(bool(turn.content))
         self._editing = self._create_editing()
         self._build()
         self._connect()
@@ -84,7 +88,7 @@ class UserCard(QWidget):
 
     def _show_editing(self, is_editing: bool) -> None:
         self._editing.setVisible(is_editing)
-        self._bubble.setVisible(not is_editing)
+        self._bubble.setVisible(not is_editing and bool(self._content))
         for button in (self.copy_button, self.edit_button):
             button.setVisible(not is_editing)
 
@@ -136,6 +140,7 @@ class UserCard(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(_MIN_USER_MARGIN, 0, 0, 0)
         layout.setSpacing(4)
+        layout.addWidget(self.files)
         layout.addLayout(row)
         layout.addWidget(self.versions, alignment=Qt.AlignmentFlag.AlignRight)
 

@@ -1,0 +1,100 @@
+"""Files that go with a message: their text, read once, so that the files may go."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.errors import UsageError
+from app.core.units import format_bytes
+
+MAX_FILE_BYTES = 64 << 20
+MAX_TEXT_CHARS = 4_000_000
+_PDF = ".pdf"
+# Byte order marks, the longer ones first; without one a text is UTF-8, or what Windows writes in
+# China, which takes nearly every sequence of bytes.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_ENCODINGS = ("utf-8", "gb18030", "cp1252")
+_SAMPLE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file by its name, and its text."""
+
+    name: str
+    text: str
+
+
+def can_attach(path: Path) -> bool:
+    """Whether a file looks like text or is a PDF; reads a little of it."""
+    if path.suffix.lower() == _PDF:
+        return path.is_file()
+    try:
+        with path.open("rb") as file:
+            sample = file.read(_SAMPLE_BYTES)
+    except OSError:
+        return False
+    return _has_mark(sample) or b"\0" not in sample
+
+
+def read_attachment(path: Path) -> Attachment:
+    """Raises UsageError with the reason for a file that cannot be attached, OSError."""
+    size = path.stat().st_size
+    if size > MAX_FILE_BYTES:
+        raise UsageError(
+            f"{path.name} has {format_bytes(size)}; files of up to {format_bytes(MAX_FILE_BYTES)} "
+            "can be attached."
+        )
+    text = _read_pdf(path) if path.suffix.lower() == _PDF else _read_text(path)
+    if not text.strip():
+        raise UsageError(f"{path.name} holds no text.")
+    if len(text) > MAX_TEXT_CHARS:
+        raise UsageError(f"{path.name} holds more text than any model can read.")
+    return Attachment(path.name, text.replace("\r\n", "\n").strip("\n"))
+
+
+def with_attachments(content: str, attachments: Sequence[Attachment]) -> str:
+    """A message as the model reads it: the files first, then what is asked about them."""
+    files = [f"[{file.name}]\n\n{file.text}\n\n[end of {file.name}]" for file in attachments]
+    return "\n\n".join([*files, content] if content else files)
+
+
+def _read_text(path: Path) -> str:
+    data = path.read_bytes()
+    if not _has_mark(data) and b"\0" in data:
+        raise UsageError(f"{path.name} is no text file.")
+    encodings = [name for mark, name in _MARKS.items() if data.startswith(mark)][:1]
+    for encoding in encodings or _ENCODINGS:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise UsageError(f"{path.name} is no text in an encoding that is known.")
+
+
+def _has_mark(data: bytes) -> bool:
+    return any(data.startswith(mark) for mark in _MARKS)
+
+
+def _read_pdf(path: Path) -> str:
+    from pypdf import PdfReader
+    from pypdf.errors import PyPdfError
+
+    try:
+        pages = [page.extract_text() for page in PdfReader(path).pages]
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(
+            f"{path.name} cannot be read as a PDF: {error}.", detail=repr(error)
+        ) from error
+    if not any(page.strip() for page in pages):
+        raise UsageError(f"{path.name} holds no text, only pictures of it.")
+    return "\n\n".join(pages)
