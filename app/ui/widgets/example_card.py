@@ -83,5 +83,6 @@ class ExampleCard(Card):
             self._tabs.addButton(tab, position)
             head.addWidget(tab)
         self._tabs.idClicked.connect(self._on_tab_clicked)
+        self.code.edit.setAccessibleName(self.tr("Example"))  # before it is seen
         self.rows.addLayout(head)
         self.rows.addWidget(self.code)
