@@ -97,6 +97,7 @@ class CodeSegment(QWidget):
         self._label.setFont(ui_font(0.86))
         set_role(self._label, "tone", "muted")
         self.edit = _CodeEdit()
+        self.edit.setAccessibleName(self.tr("Code"))
         self.copy_button = CopyButton(lambda: self._code, self.tr("Copy code"), size=16)
         self._highlighter = _SpanHighlighter(self.edit)
         self._build()

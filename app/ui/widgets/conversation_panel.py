@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QMenu,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -178,6 +179,7 @@ class ConversationPanel(QFrame):
         self._search_timer.timeout.connect(self._on_search_timeout)
         self.new_button.clicked.connect(self.new_requested)
         self.folder_button.value_changed.connect(lambda _folder: self.search_changed.emit())
+        self.folder_button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.folder_button.hide()
         self._setup_more_menu()
         set_role(self._nothing, "tone", "muted")

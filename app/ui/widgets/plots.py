@@ -33,7 +33,6 @@ class _TimePlot(pg.PlotWidget):
         self.hideButtons()
         self.setMenuEnabled(False)
         self.setFixedHeight(100)
-        self.viewport().setAutoFillBackground(False)  # it would stay in the theme it was made in
         self.setYRange(0, 1, padding=0)
         self._times: list[float] = []
         axis = self.getAxis("bottom")
@@ -74,7 +73,8 @@ class _TimePlot(pg.PlotWidget):
         self._pointer.hide()
 
     def apply_axis_colours(self, tokens: Tokens) -> None:
-        """The theme's colours on axes and grid."""
+        """The theme's colours below everything and on the axes."""
+        self.setBackground(tokens.window)
         for name in ("left", "bottom"):
             self.getAxis(name).setPen(pg.mkPen(tokens.border))
             self.getAxis(name).setTextPen(pg.mkPen(tokens.muted))
