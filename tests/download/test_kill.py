@@ -22,7 +22,7 @@ from app.download.partial import SUFFIX
 from app.download.transfer import CHUNK_BYTES
 from tests.hub.fake_hub import FakeFile, FakeHub
 from tests.hub.pulling import run, start
-from tests.validation_tools import write_config
+from tests.hub.small_config import small_config
 
 REPO, NAME = "org/name", "model.safetensors"
 CONTENT = random.Random(3).randbytes(8_000_003)
@@ -31,12 +31,10 @@ _BUFFERED_BYTES = 1 << 18
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[FakeHub]:
+def hub() -> Iterator[FakeHub]:
     """A folder of 8 MB, at about 8 MB/s."""
-    folder = write_config(tmp_path / "source", "qwen3", head_dim=16)
-    config = (folder / "config.json").read_bytes()
     with FakeHub().running() as hub:
-        hub.add(REPO, {"config.json": config, NAME: CONTENT})
+        hub.add(REPO, {"config.json": small_config(), NAME: CONTENT})
         hub.faults.pause_s = 0.002
         yield hub
 
@@ -96,7 +94,7 @@ def test_twenty_kills_of_files_side_by_side(hub: FakeHub, tmp_path: Path) -> Non
         f"model-{number:05d}-of-00006.safetensors": random.Random(number).randbytes(1_500_000)
         for number in range(1, 7)
     }
-    hub.add(REPO, files | {"config.json": hub.repos[REPO]["config.json"].content})
+    hub.add(REPO, files | {"config.json": small_config()})
     hub.faults.pause_s = 0.01
     home, chance = tmp_path / "hf", random.Random()
     for _ in range(20):

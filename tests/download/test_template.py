@@ -18,6 +18,7 @@ from app.hub.client import HubClient
 from app.spec.gguf_header import read_gguf_header_of
 from tests.gguf_factory import TinyModel, to_gguf_tensors
 from tests.hub.fake_hub import FakeHub
+from tests.hub.small_config import small_config
 
 REPO = "org/name"
 TEMPLATE = "{% for message in messages %}{{ message.content }}{% endfor %}" * 20
@@ -125,13 +126,8 @@ def test_a_server_without_ranges_leaves_it_open(hub: FakeHub, tmp_path: Path) ->
     ],
 )
 def test_of_a_folder(hub: FakeHub, tmp_path: Path, files: dict[str, str], state: Template) -> None:
-    config = {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
-        "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 2,
-        "vocab_size": 288, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
-    }  # fmt: skip
-    content = {"config.json": json.dumps(config), **files}
-    hub.add(REPO, {n: t.encode() for n, t in content.items()} | {"model.safetensors": b"weights"})
+    texts = {name: text.encode() for name, text in files.items()}
+    hub.add(REPO, texts | {"config.json": small_config(), "model.safetensors": b"weights"})
     offer = _offer(hub, tmp_path / "cache")
     assert offer.template is state
     assert hub.sent("model.safetensors") == []

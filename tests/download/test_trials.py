@@ -23,6 +23,7 @@ from app.download.transfer import CHUNK_BYTES
 from tests.hub.fake_hub import FakeHub
 from tests.hub.padded_gguf import padded_gguf
 from tests.hub.pulling import TOKEN, run, start
+from tests.hub.small_config import small_config
 
 REPO, NAME = "org/Model-GGUF", "Model-Q8_0.gguf"
 SIZE = 6_000_000
@@ -171,7 +172,7 @@ def test_row_4_a_gate_is_named_with_its_link_and_no_log_has_the_token(
 
 
 def _folder(**config: object) -> dict[str, bytes]:
-    return {"config.json": json.dumps(config).encode(), "model.safetensors": os.urandom(100_000)}
+    return {"config.json": small_config(**config), "model.safetensors": os.urandom(100_000)}
 
 
 @pytest.fixture
@@ -206,13 +207,8 @@ def test_row_5_an_unknown_architecture_is_told_before_a_weight_byte(
 def test_row_5_what_mlx_made_is_judged_before_a_weight_byte(
     here: FakeHub, mode: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sizes = {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
-        "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 2,
-        "vocab_size": 288, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
-    }  # fmt: skip
     quantization = {"group_size": 64, "bits": 4, "mode": mode}
-    here.add("mlx/Model", _folder(**sizes, quantization=quantization))
+    here.add("mlx/Model", _folder(quantization=quantization))
     is_read = mode == "affine"
     assert main(["pull", "mlx/Model"]) == (0 if is_read else 1)
     assert words in capsys.readouterr().err.splitlines()[0]
