@@ -62,9 +62,11 @@ class ChatEngine(QObject):
 
     def forget(self, conversation_id: str) -> None:
         """Removes what the process keeps of a conversation, with the next model at the latest."""
-        self._forgotten.append(ForgetConversation(conversation_id))
+        command = ForgetConversation(conversation_id)
         if self.local.is_running:
-            self._prepare_process()
+            self.local.send(command)
+        else:
+            self._forgotten.append(command)
 
     def set_kept(self, is_kept: bool) -> None:
         """Whether the port needs the process; without it, one that nobody uses ends."""

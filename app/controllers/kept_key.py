@@ -60,7 +60,11 @@ class KeptKey(QObject):
         self._pool.shutdown()
 
     def _read(self, name: str) -> None:
-        key = self._keychain.read(name)
+        try:
+            key = self._keychain.read(name)
+        except OSError:
+            _logger.exception("A key could not be read.")
+            key = ""
         remember_secret(key)
         self._bridge.post(_KeyRead(name, key))
 

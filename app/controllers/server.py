@@ -68,7 +68,7 @@ class ServerController(QObject):
         self._engine = engine
         self._settings = settings
         self._key: str | None = None  # None: not read yet
-        self._key_place = KeyPlace.NOWHERE
+        self._key_place: KeyPlace | None = None
         self._waits_for_key = False
         self._state = ServerState.OFF
         self._last_death_s: float | None = None
@@ -129,8 +129,8 @@ class ServerController(QObject):
         return self._key or ""
 
     @property
-    def key_place(self) -> KeyPlace:
-        """Where the key was kept when it was set last."""
+    def key_place(self) -> KeyPlace | None:
+        """Where the key was kept when it was set last; None before that."""
         return self._key_place
 
     def set_port(self, port: int) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.core.errors import AppError
 from app.core.events import ErrorInfo
+from app.core.secrets import remember_secret
 from app.core.server_events import ServerFailed, ServerStopped
 from app.engine.host import EngineHost
 from app.workers.child import Listener
@@ -62,6 +63,7 @@ class ServerSlot:
         from app.server.options import ServerOptions
         from app.server.runner import ServerRunner
 
+        remember_secret(command.api_key)
         address = _EVERYWHERE if command.allow_lan else _NEAR
         options = ServerOptions(address, command.port, command.api_key)
         runner = ServerRunner(self._host, options, self._listener)

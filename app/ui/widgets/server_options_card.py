@@ -71,13 +71,15 @@ class ServerOptionsCard(Card):
     def _key_note(self) -> str:
         if not self._controller.api_key:
             return self.tr("Clients that insist on a key may send any.")
-        place = {
+        places = {
+            KeyPlace.NOWHERE: self.tr("It could not be kept, and ends with the program."),
             KeyPlace.KEYRING: self.tr("Kept in the system's keyring."),
             KeyPlace.FILE: self.tr(
                 "This system has no keyring: kept in a file that only you can read."
             ),
-        }.get(self._controller.key_place, "")
-        return f"{self.tr('Every client must send it.')} {place}".rstrip()
+        }
+        place = self._controller.key_place
+        return f"{self.tr('Every client must send it.')} {places[place] if place in places else ''}"
 
     def _port_note(self) -> str:
         if self._controller.allows_lan:
