@@ -79,7 +79,8 @@ class ServerOptionsCard(Card):
             ),
         }
         place = self._controller.key_place
-        return f"{self.tr('Every client must send it.')} {places[place] if place in places else ''}"
+        where = places.get(place, "") if place else ""
+        return f"{self.tr('Every client must send it.')} {where}".rstrip()
 
     def _port_note(self) -> str:
         if self._controller.allows_lan:
