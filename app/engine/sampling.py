@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "presence_penalty": (-2.0, 2.0, True),
     "frequency_penalty": (-2.0, 2.0, True),
 }
+Logits = npt.NDArray[np.float32]
 _MAX_BIAS = 100.0  # OpenAI's
 
 
@@ -119,12 +120,16 @@ class Sampler:
         error = "" if self._matcher is None else self._matcher.error
         return f"The reply could not be held to its grammar: {error}." if error else ""
 
-    def sample(self, logits: npt.NDArray[np.float32]) -> int:
+    def sample(
+        self, logits: npt.NDArray[np.float32], choose: Callable[[Logits], int] | None = None
+    ) -> int:
         """The next token id from logits [vocab_size]; ties at temperature 0 go to the lowest id.
 
-        Raises EngineError when a logit is not a number or infinite; -inf rules a token out.
+        `choose` may stand in for `choose` of this class, which is the definition. Raises
+        EngineError when a logit is not a number or infinite; -inf rules a token out.
         """
-        token_id = self.record(self._choose(logits))
+        is_finite = np.isfinite(logits.max())  # the maximum of anything with a NaN is NaN
+        token_id = self.record((choose or self.choose)(self._restrict(logits)) if is_finite else -1)
         if self._num_logprobs is not None:
             self.logprobs = rank_logprobs(logits, token_id, self._num_logprobs)
         return token_id
@@ -140,10 +145,9 @@ class Sampler:
             self._matcher.accept(token_id)
         return token_id
 
-    def _choose(self, logits: npt.NDArray[np.float32]) -> int:
-        if not np.isfinite(logits.max()):  # the maximum of anything with a NaN is NaN
-            return -1
-        penalized = self.penalize(self._restrict(logits))
+    def choose(self, logits: npt.NDArray[np.float32]) -> int:
+        """Penalties and the draw."""
+        penalized = self.penalize(logits)
         if self.params.temperature == 0:
             return int(penalized.argmax())
         return self._draw(*candidates(penalized, self.params))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +43,14 @@ def samplers(executor: Executor) -> list[Sampler]:
     return [Sampler(params, PROMPT, executor.spec.vocab_size) for params in PARAMS]
 
 
+def sample_by_python(
+    executor: Executor, chunks: Sequence[SequenceChunk], drawing: Sequence[Sampler]
+) -> list[int | None]:
+    """By the definition, from logits."""
+    pairs = zip(drawing, executor.step(chunks), strict=True)
+    return [sampler.sample(rows[-1]) for sampler, rows in pairs]
+
+
 def generate(
     executor: Executor, *, is_native: bool, num_tokens: int = 12
 ) -> list[list[int | None]]:
@@ -48,7 +59,7 @@ def generate(
     chunks = [SequenceChunk(slot, 0, PROMPT) for slot in range(len(PARAMS))]
     replies: list[list[int | None]] = []
     for step in range(num_tokens):
-        run = executor.sample if is_native else lambda *args: Executor.sample(executor, *args)
+        run = executor.sample if is_native else partial(sample_by_python, executor)
         replies.append(run(chunks, drawing))
         chunks = [
             SequenceChunk(slot, len(PROMPT) + step, np.array([token_id], np.int32))
@@ -64,6 +75,21 @@ def test_native_replies_equal_pythons_on_any_number_of_threads(model_dir: Path) 
         replies.append(generate(executor, is_native=is_native))
         executor.close()
     assert replies[0] == replies[1] == replies[2]
+
+
+def test_what_only_python_knows_comes_before_a_native_draw(model_dir: Path) -> None:
+    """Biases rule most tokens out; the native sampler draws from the rest as the definition."""
+    executor = create(model_dir)
+    vocab_size = executor.spec.vocab_size
+    bias = tuple((token_id, -100.0) for token_id in range(0, vocab_size, 2))
+    chunks = [SequenceChunk(slot, 0, PROMPT) for slot in range(len(PARAMS))]
+    biased = [replace(params, logit_bias=bias) for params in PARAMS]
+    expected = [Sampler(params, PROMPT, vocab_size) for params in biased]
+    drawing = [Sampler(params, PROMPT, vocab_size) for params in biased]
+    drawn = executor.sample(chunks, drawing)
+    assert drawn == sample_by_python(executor, chunks, expected)
+    assert all(token_id is not None and token_id % 2 for token_id in drawn)
+    executor.close()
 
 
 def test_a_batch_with_one_that_needs_logits_draws_alike(model_dir: Path) -> None:

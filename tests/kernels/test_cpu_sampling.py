@@ -45,6 +45,17 @@ def test_tokens_of_a_whole_vocabulary_equal_pythons(changes: dict[str, Any], spr
         assert_same_tokens(replace(PLAIN, seed=seed, **changes), logits, num_tokens=4)
 
 
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+@pytest.mark.parametrize("num_allowed", [1, 3, 20_000])
+def test_tokens_behind_a_mask_equal_pythons(changes: dict[str, Any], num_allowed: int) -> None:
+    generator = np.random.default_rng(2)
+    logits = np.full(50_001, -np.inf, np.float32)
+    allowed = generator.choice(50_001, num_allowed, replace=False)
+    logits[allowed] = generator.normal(0, 4, num_allowed)
+    for seed in range(2):
+        assert_same_tokens(replace(PLAIN, seed=seed, **changes), logits, num_tokens=4)
+
+
 @pytest.mark.parametrize("value", [float("nan"), -float("nan"), float("inf")])
 def test_logits_that_are_not_finite_are_refused(value: float) -> None:
     logits = np.zeros(77, np.float32)

@@ -171,7 +171,14 @@ class Executor(ABC):
         """
         logits = self.step(chunks)
         pairs = zip(samplers, logits, strict=True)
-        return [None if sampler is None else sampler.sample(rows[-1]) for sampler, rows in pairs]
+        return [
+            None if sampler is None else self._draw(sampler, rows[-1]) for sampler, rows in pairs
+        ]
+
+    def _draw(self, sampler: Sampler, logits: npt.NDArray[np.float32]) -> int:
+        """The token from logits [vocab_size], by Python's definition unless there is a faster way
+        to the same."""
+        return sampler.sample(logits)
 
     def map_pages(self, slot: int, pages: Sequence[int]) -> None:
         """Replaces the slot's whole row: position p lies in page `pages[p // KV_PAGE_TOKENS]`.

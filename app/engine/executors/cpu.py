@@ -31,7 +31,7 @@ from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
 from kernels.cpu.build import BuildError
 from kernels.cpu.loader import NativeError
-from kernels.cpu.native import Context, NativeModel
+from kernels.cpu.native import Context, NativeModel, sample
 from kernels.cpu.structures import Sampling
 
 _Result = TypeVar("_Result")
@@ -105,6 +105,12 @@ class CpuExecutor(Executor):
         return [
             None if sampler is None else sampler.record(token_id) for sampler, token_id in pairs
         ]
+
+    def _draw(self, sampler: Sampler, logits: npt.NDArray[np.float32]) -> int:
+        """The native sampler, behind what only Python knows: a mask, biases, the least length."""
+        return sampler.sample(
+            logits, lambda restricted: sample(restricted.copy(), native_sampling(sampler))
+        )
 
     def _run(
         self, chunks: Sequence[SequenceChunk], call: Callable[[NativeModel, _Rows], _Result]
