@@ -21,7 +21,7 @@ import pytest
 from app.download.partial import SUFFIX
 from app.download.transfer import CHUNK_BYTES
 from tests.hub.fake_hub import FakeFile, FakeHub
-from tests.hub.pulling import run, start
+from tests.hub.pulling import partial_bytes, run, start
 from tests.hub.small_config import small_config
 
 REPO, NAME = "org/name", "model.safetensors"
@@ -39,13 +39,8 @@ def hub() -> Iterator[FakeHub]:
         yield hub
 
 
-def _partial_bytes(home: Path) -> int:
-    found = home.rglob(f"*{SUFFIX}")
-    return max((path.stat().st_size for path in found if path.exists()), default=0)
-
-
 def _wait_for(home: Path, size: int, process: subprocess.Popen[str]) -> None:
-    while process.poll() is None and _partial_bytes(home) < size:
+    while process.poll() is None and partial_bytes(home) < size:
         time.sleep(0.002)
 
 
@@ -53,14 +48,10 @@ def _kill_often(hub: FakeHub, home: Path, num_kills: int) -> None:
     chance = random.Random()
     for number in range(num_kills):
         process = start(hub, home, "pull", REPO, "--json")
-        step = (len(CONTENT) - _partial_bytes(home)) // (num_kills - number)
-        _wait_for(home, _partial_bytes(home) + chance.randrange(1, step), process)
+        step = (len(CONTENT) - partial_bytes(home)) // (num_kills - number)
+        _wait_for(home, partial_bytes(home) + chance.randrange(1, step), process)
         process.kill()
         process.communicate()
-
-
-def _all_partial_bytes(home: Path) -> int:
-    return sum(path.stat().st_size for path in home.rglob(f"*{SUFFIX}") if path.exists())
 
 
 def _check_no_byte_twice(hub: FakeHub, name: str) -> None:
@@ -99,9 +90,9 @@ def test_twenty_kills_of_files_side_by_side(hub: FakeHub, tmp_path: Path) -> Non
     home, chance = tmp_path / "hf", random.Random()
     for _ in range(20):
         process = start(hub, home, "pull", REPO, "--json")
-        reached = _all_partial_bytes(home)
+        reached = partial_bytes(home)
         goal = reached + chance.randrange(1, 500_000)
-        while process.poll() is None and reached <= _all_partial_bytes(home) < goal:
+        while process.poll() is None and reached <= partial_bytes(home) < goal:
             time.sleep(0.002)
         process.kill()
         process.communicate()
@@ -136,7 +127,7 @@ def test_an_interrupt_keeps_the_file_and_says_how_to_go_on(hub: FakeHub, tmp_pat
         "What has arrived is kept; the same command goes on from there.",
         "deepinfer: cancelled.",
     ]
-    assert _partial_bytes(home) >= 1_000_000
+    assert partial_bytes(home) >= 1_000_000
     done = run(hub, home, "pull", REPO, "--json")
     assert json.loads(done.stdout)["resumed_bytes"] >= 1_000_000
 
@@ -163,7 +154,7 @@ def test_memory_stays_flat(hub: FakeHub, tmp_path: Path) -> None:
     _wait_for(home, 1, process)
     early, late = psutil.Process(process.pid).memory_info().rss, []
     while process.poll() is None:
-        if _partial_bytes(home) > size // 2:
+        if partial_bytes(home) > size // 2:
             late.append(psutil.Process(process.pid).memory_info().rss)
         time.sleep(0.05)
     process.communicate()

@@ -18,11 +18,10 @@ from huggingface_hub import constants
 
 from app.cli.main import main
 from app.core.paths import home_dir
-from app.download.partial import SUFFIX
 from app.download.transfer import CHUNK_BYTES
 from tests.hub.fake_hub import FakeHub
 from tests.hub.padded_gguf import padded_gguf
-from tests.hub.pulling import TOKEN, run, start
+from tests.hub.pulling import TOKEN, partial_bytes, run, start
 from tests.hub.small_config import small_config
 
 REPO, NAME = "org/Model-GGUF", "Model-Q8_0.gguf"
@@ -46,19 +45,15 @@ def _content(hub: FakeHub) -> bytes:
     return content
 
 
-def _partial_bytes(home: Path) -> int:
-    return sum(path.stat().st_size for path in home.rglob(f"*{SUFFIX}") if path.exists())
-
-
 def test_row_1_a_cut_at_40_percent_and_a_kill_at_70(hub: FakeHub, tmp_path: Path) -> None:
     home = tmp_path / "hf"
     hub.faults.cuts = [SIZE, SIZE * 2 // 5]  # the first is the answer to the verdict's question
     process = start(hub, home, "pull", REPO, "--json")
-    while process.poll() is None and _partial_bytes(home) < SIZE * 7 // 10:
+    while process.poll() is None and partial_bytes(home) < SIZE * 7 // 10:
         time.sleep(0.002)
     process.kill()
     process.communicate()
-    reached = _partial_bytes(home)
+    reached = partial_bytes(home)
     assert reached >= SIZE * 7 // 10
     done = run(hub, home, "pull", REPO, "--json")
     assert done.returncode == 0, done.stderr
@@ -105,7 +100,7 @@ _WITHOUT_SPARE = "import app.core.room; app.core.room.SPARE_BYTES = 0\n"
 def _run_filling(hub: FakeHub, home: Path, filler: Path) -> subprocess.CompletedProcess[str]:
     """Something else fills the volume when a part has arrived."""
     process = start(hub, home, "pull", REPO, "--to", str(home / "model"), before=_WITHOUT_SPARE)
-    while process.poll() is None and _partial_bytes(home) < SIZE // 4:
+    while process.poll() is None and partial_bytes(home) < SIZE // 4:
         time.sleep(0.002)
     usage = shutil.disk_usage(home)
     filler.write_bytes(bytes(max(0, usage.free - SIZE // 4)))
@@ -122,7 +117,7 @@ def test_row_3_a_volume_that_fills_meanwhile_keeps_what_arrived(
     assert "The disk is full after" in full.stderr.splitlines()[-1]
     assert "what has arrived is kept" in full.stderr.splitlines()[-1]
     assert "Traceback" not in full.stderr
-    kept = _partial_bytes(home)
+    kept = partial_bytes(home)
     assert kept > SIZE // 4
     filler.unlink()
     again = ("pull", REPO, "--to", str(home / "model"), "--json")
@@ -145,7 +140,7 @@ def test_row_3_a_limit_of_the_file_system_keeps_what_arrived(hub: FakeHub, tmp_p
     assert full.returncode == 1
     last = full.stderr.splitlines()[-1]
     assert "takes no file that is larger than 1.9 MiB" in last
-    assert _partial_bytes(home) == 2_000_000
+    assert partial_bytes(home) == 2_000_000
     done = run(hub, home, "pull", REPO, "--json")
     assert json.loads(done.stdout)["resumed_bytes"] == 2_000_000
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+from app.download.partial import SUFFIX
 from tests.hub.fake_hub import FakeHub
 
 _PROGRAM = "import sys; from app.cli.main import main; sys.exit(main(sys.argv[1:]))"
@@ -44,3 +46,14 @@ def run(
     process = start(hub, home, *arguments, before=before)
     stdout, stderr = process.communicate(timeout=120)
     return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+
+
+def partial_bytes(home: Path) -> int:
+    """Of all files that are not complete; folders may vanish meanwhile."""
+    total = 0
+    for folder, _, names in os.walk(home):
+        for name in names:
+            if name.endswith(SUFFIX):
+                with suppress(FileNotFoundError):
+                    total += (Path(folder) / name).stat().st_size
+    return total
