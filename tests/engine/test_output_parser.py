@@ -150,6 +150,14 @@ CASES = [
         '{"name": "now", "parameters": {}}',
         calls=[WEATHER, NOW],
     ),
+    Case(
+        "llama3",
+        '{"type": "function", "function": {"name": "weather", "parameters": {"city": "Köln"}}}',
+        calls=[WEATHER],
+    ),
+    Case("llama3", '{"type": "function", "function": "now", "parameters": {}}', calls=[NOW]),
+    Case("llama3", '{"function": {"name": "Bob"}}', '{"function": {"name": "Bob"}}'),
+    Case("llama3", '{"function": "Bob", "a": 1}', '{"function": "Bob", "a": 1}'),
     Case("llama3", '{"name": "Bob", "parameters": {}}', '{"name": "Bob", "parameters": {}}'),
     Case("llama3", '{"name": "now"}', '{"name": "now"}'),
     Case("llama3", '{"answer": 42}\n', '{"answer": 42}\n'),
@@ -254,7 +262,8 @@ FRAGMENTS = (
     "[ARGS]", "[CALL_ID]", "<|tool_call|>", "<|channel|>", "<|message|>", "<|end|>", "<|start|>",
     "<|call|>", "analysis", "final", "commentary to=functions.now", '{"name": "now"',
     '"arguments": {', '"name"', ": ", ", ", "{", "}", "[", "]", '"', "\\", "\n", " ", "a", "7",
-    "null", "<function=now>", "<parameter=a>", "</parameter>", "weather", ";", "<", "é",
+    "null", '"function": ', "<function=now>", "<parameter=a>", "</parameter>", "weather", ";",
+    "<", "é",
 )  # fmt: skip
 
 

@@ -1,4 +1,8 @@
-"""A call written as a JSON object: `{"name": ..., "arguments": {...}}`."""
+"""A call written as a JSON object: `{"name": ..., "arguments": {...}}`.
+
+Small models also write OpenAI's `{"type": "function", "function": {"name": ...}}`, or the name
+under `function`.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +92,9 @@ class JsonCallReader:
         if self._place is not _Place.VALUE:
             return
         value = self._members[self._key] = "".join(self._value)
-        if self._key == "name":
+        if self._key == "function" and value.startswith('"'):
+            self._members["name"] = value
+        if value == self._members.get("name"):
             self._is_refused = not self._is_name(_parse(value))
 
     def _is_name(self, name: Any) -> bool:
@@ -128,13 +134,21 @@ class JsonCallReader:
 
     def _finish(self, deltas: list[Delta]) -> None:
         if not self.is_begun:
+            self._unwrap()
             arguments = self._find_arguments()
-            if "name" not in self._members or arguments is None:
-                self._is_refused = True
+            self._is_refused = "name" not in self._members or arguments is None
+            if self._is_refused or arguments is None:
                 return
             self._begin(deltas)
             deltas += self._calls.write(arguments)
         deltas += self._calls.end()
+
+    def _unwrap(self) -> None:
+        """The call may stand under `function`."""
+        function = _parse(self._members.get("function", ""))
+        if isinstance(function, dict) and self._is_name(function.get("name")):
+            texts = {key: json.dumps(value, ensure_ascii=False) for key, value in function.items()}
+            self._members.update(texts)
 
     def _find_arguments(self) -> str | None:
         """Of arguments before the name, as text, or none at all; None for what is no object."""
