@@ -25,6 +25,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
+from app.ui.math_markdown import with_readable_math
 from app.ui.theme import MONO_FAMILIES, Tokens
 
 _FEATURES = (
@@ -77,7 +78,7 @@ class MarkdownWriter:
     def _write(self, cursor: QTextCursor, markdown: str) -> None:
         source = QTextDocument()
         source.setDefaultFont(self._document.defaultFont())
-        source.setMarkdown(markdown, _FEATURES)
+        source.setMarkdown(with_readable_math(markdown), _FEATURES)
         self._lists = {}
         self._copy_frame(cursor, source.rootFrame())
 
