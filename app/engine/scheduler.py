@@ -19,6 +19,9 @@ from app.engine.sequence import Sequence
 
 # A prompt waits for another that is computing at least so many tokens of its own beginning.
 _WORTH_WAITING_TOKENS = 32
+# A recurrent state is kept so many tokens before the end of a prompt: templates end it with what is
+# not there any more when the conversation goes on, such as an opened or an empty thought.
+_STATE_MARGIN_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ class Scheduler:
         sequence = scheduled.sequence
         lease = sequence.open_lease
         self.kv_cache.commit(lease, scheduled.chunk.token_ids.tolist())
-        if self._is_state_wanted(sequence):
+        if sequence.num_computed == _kept_state(sequence.prompt_ids):
             self.kv_cache.keep_state(lease)
 
     # --- from waiting to running -----------------------------------------------------------------
@@ -176,9 +179,10 @@ class Scheduler:
         """How much of these tokens the other will have computed at the end of its prompt."""
         others = other.token_ids
         num_shared = min(common_prefix_len(token_ids, others), len(token_ids) - 1)
-        if self.kv_cache.is_recurrent and num_shared < len(others) - 1:
-            return 0  # its state is kept before the last token, and nowhere within
-        return num_shared
+        if not self.kv_cache.is_recurrent:
+            return num_shared
+        kept = _kept_state(other.prompt_ids)
+        return kept if kept <= num_shared else 0
 
     # --- what runs -------------------------------------------------------------------------------
 
@@ -209,14 +213,10 @@ class Scheduler:
         So a prompt is cut in the same places whatever runs beside it, where the machine is fast
         enough: on a card sums depend on the cut in their last bits.
         """
-        num_left = sequence.num_known - sequence.num_computed
-        if self.kv_cache.is_recurrent and not sequence.output_ids and num_left > 1:
-            num_left -= 1  # the state is kept there: the same prompt goes on from it
-        return min(num_left, PREFILL_CHUNK_TOKENS - sequence.num_computed % PREFILL_CHUNK_TOKENS)
-
-    def _is_state_wanted(self, sequence: Sequence) -> bool:
-        num_left = sequence.num_known - sequence.num_computed
-        return self.kv_cache.is_recurrent and not sequence.output_ids and num_left == 1
+        start, end = sequence.num_computed, sequence.num_known
+        if self.kv_cache.is_recurrent and start < _kept_state(sequence.prompt_ids):
+            end = _kept_state(sequence.prompt_ids)
+        return min(end - start, PREFILL_CHUNK_TOKENS - start % PREFILL_CHUNK_TOKENS)
 
     def _restore(self, sequence: Sequence, restoration: KVRestoration) -> None:
         """Fetches a page in place of a piece of a prompt: replies wait for one page at most."""
@@ -247,6 +247,11 @@ class Scheduler:
 
 def _rank(sequence: Sequence) -> tuple[int, int]:
     return sequence.priority, sequence.arrival
+
+
+def _kept_state(prompt_ids: list[int]) -> int:
+    """How many tokens of a prompt have been seen by the recurrent state that is kept of it."""
+    return max(1, len(prompt_ids) - _STATE_MARGIN_TOKENS)
 
 
 def _chunk(sequence: Sequence, num_tokens: int) -> ScheduledChunk:

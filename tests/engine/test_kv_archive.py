@@ -117,6 +117,15 @@ def test_a_recurrent_state_is_fetched_with_its_pages(open_engine: Opener, hybrid
     assert later.cached(longer) == len(begun) + len(said) - 1
 
 
+def test_a_state_that_has_seen_more_is_not_fetched(open_engine: Opener, hybrid_dir: Path) -> None:
+    turn(open_engine(hybrid_dir), PROMPT)
+    edited = ask(PROMPT[:300] + " something else " * 10)
+    wanted = open_engine(hybrid_dir).answer(replace(edited, cache_key=None))
+    later = open_engine(hybrid_dir)
+    assert later.answer(edited) == wanted
+    assert later.cached(edited) == 0
+
+
 def test_a_damaged_state_is_computed_anew(open_engine: Opener, hybrid_dir: Path) -> None:
     first = open_engine(hybrid_dir)
     turn(first, PROMPT, max_tokens=1)
@@ -188,6 +197,18 @@ def test_a_turn_that_comes_while_it_is_saved_goes_first(open_engine: Opener) -> 
     again = ask(PROMPT)
     later.answer(again)
     assert later.cached(again) == len(PROMPT) - 1
+
+
+def test_pages_that_others_get_while_it_is_saved_are_not_taken_for_its_own(
+    open_engine: Opener,
+) -> None:
+    run = open_engine(num_slots=1, num_pages=3)
+    run.answer(ask(PROMPT))
+    run.engine.do_chore()
+    run.answer(ask("z" * 600, cache_key=None))
+    save(run)
+    wanted = open_engine().answer(ask(PROMPT + "?", cache_key=None))
+    assert open_engine().answer(ask(PROMPT + "?")) == wanted
 
 
 def test_replies_go_on_while_pages_are_fetched(open_engine: Opener) -> None:

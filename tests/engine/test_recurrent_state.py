@@ -206,10 +206,11 @@ def test_a_conversation_goes_on_is_regenerated_and_edited(engines: tuple[Engine,
     went_on = generate(engine, f"u:Hello there|a:{first.text}|u:And then?|a:")
     assert went_on.cached == len(f"u:Hello there|a:{first.text}") - 1
     regenerated = generate(engine, "u:Hello there|a:")
-    # The state behind all but the last token of the prompt is kept.
-    assert regenerated == Reply(first.text, len("u:Hello there|a:") - 1)
+    # The state before the last eight tokens of the prompt is kept.
+    assert regenerated == Reply(first.text, len("u:Hello there|a:") - 8)
     edited = generate(engine, "u:Hello world|a:")
-    assert edited.cached == 0
+    assert edited.cached == len("u:Hello ")
+    assert generate(engine, "u:Bye world|a:").cached == 0
     generate(fresh, "something else, so that nothing is shared")
     assert generate(fresh, f"u:Hello there|a:{first.text}|u:And then?|a:").text == went_on.text
     assert generate(fresh, "u:Hello world|a:").text == edited.text
@@ -232,8 +233,19 @@ def test_choices_of_one_prompt_share_its_state(model_dir: Path) -> None:
         requests = [Request(prompt="a long prompt " * 11, sampling=GREEDY) for _ in range(3)]
         run.add(*requests)
         run.finish()
-        assert [run.cached(request) for request in requests] == [0, 153, 153]
+        assert [run.cached(request) for request in requests] == [0, 146, 146]
         assert len({tuple(run.ids(request)) for request in requests}) == 1
+
+
+def test_a_prompt_whose_end_the_next_turn_drops_is_still_shared(model_dir: Path) -> None:
+    """As where a template opens a thought, and leaves it out of what was said before."""
+    with open_run(model_dir) as run:
+        run.answer(Request(prompt="a long prompt " * 11 + "<think>", sampling=GREEDY))
+        later = Request(prompt="a long prompt " * 11 + "An answer. And then?", sampling=GREEDY)
+        said = run.answer(later)
+        assert run.cached(later) == 153
+    with open_run(model_dir) as run:
+        assert run.answer(later) == said
 
 
 def test_a_preempted_reply_goes_on_from_its_state(model_dir: Path) -> None:
@@ -253,7 +265,7 @@ def test_a_preempted_reply_goes_on_from_its_state(model_dir: Path) -> None:
 
 def test_a_state_goes_with_the_tokens_that_it_has_seen(model_dir: Path) -> None:
     """A pool of one page: each prompt cuts what the one before has left behind their beginning."""
-    first = Request(prompt="a" * 40, sampling=GREEDY)  # states behind 39 tokens, and 51
+    first = Request(prompt="a" * 40, sampling=GREEDY)  # states behind 32 tokens, and 51
     second = Request(prompt="a" * 39 + "b" * 30, sampling=GREEDY)
     third = Request(prompt="a" * 39 + "b" * 20 + "c", sampling=GREEDY)
     with open_run(model_dir, max_model_len=200) as run:
@@ -262,7 +274,7 @@ def test_a_state_goes_with_the_tokens_that_it_has_seen(model_dir: Path) -> None:
         run.answer(first)
         run.answer(second)
         assert run.answer(third) == wanted
-        assert [run.cached(request) for request in (second, third)] == [39, 39]
+        assert [run.cached(request) for request in (second, third)] == [32, 32]
 
 
 def test_states_are_kept_within_a_limit_and_counted(model_dir: Path) -> None:
