@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from app.download.offer import Offer
     from app.download.progress import Meter, Progress
     from app.download.pull import PullResult
+    from app.engine.fit import MachineFit
     from app.hub.repository import Repository
 
 _TICK_S = 0.25
@@ -125,6 +126,14 @@ def _command(args: argparse.Namespace, offer: Offer) -> str:
     return f"deepinfer pull {quote}{reference}{quote}{revision}{folder}{endpoint}"
 
 
+def _contexts(fit: MachineFit) -> str:
+    """Of each grid, its own first."""
+    return "; ".join(
+        f"{row.grid} {row.max_context} tokens ({row.max_context_int8_kv} with an int8 KV cache)"
+        for row in fit.rows
+    )
+
+
 def _context(offer: Offer) -> str:
     return "unknown" if offer.row is None else f"{offer.row.max_context} tokens"
 
@@ -134,7 +143,7 @@ def _print_offer(offer: Offer, repository: Repository) -> None:
     size = format_bytes(offer.plan.num_bytes)
     print_note(f"{repository.repo_id}, {offer.plan.name}: {size}. {offer.reason}")
     if offer.fit is not None and offer.row is not None:
-        print_note(f"Context that fits: {_context(offer)} ({offer.row.grid}). {offer.fit.note}")
+        print_note(f"Context that fits: {_contexts(offer.fit)}. {offer.fit.note}")
         print_note(f"Its conversion takes {format_bytes(offer.row.weights_bytes)} of disk more.")
     license_text = f"Licence {repository.license}" if repository.license else "No licence is named"
     gate = "; gated, so its terms must be accepted" if repository.gated else ""

@@ -30,12 +30,22 @@ class RepositoriesFound(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GridContext:
+    """Context in tokens that fits this machine when the model is converted to `grid`, and with an
+    8-bit KV cache."""
+
+    grid: str
+    max_context: int
+    max_context_int8_kv: int
+
+
+@dataclass(frozen=True, slots=True)
 class OfferedModel:
     """One model of a repository, judged before a byte of its weights.
 
     `main` is the file to open, '' for the whole folder. `is_refused` with the `reason`.
     `max_context` is what fits this machine with the grid that a conversion takes by itself, None
-    where that is not known. `found_bytes` of `num_bytes` are on this disk already. `template` is
+    where that is not known; `contexts` has all grids. `found_bytes` of `num_bytes` are on this disk already. `template` is
     present, missing or unknown.
     """
 
@@ -50,6 +60,7 @@ class OfferedModel:
     max_context: int | None = None
     converted_bytes: int | None = None
     template: str = "unknown"
+    contexts: tuple[GridContext, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

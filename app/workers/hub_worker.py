@@ -7,6 +7,7 @@ from functools import partial
 from app.core.download_events import (
     EndpointProbed,
     FoundRepository,
+    GridContext,
     OfferedModel,
     RepositoriesFound,
     RepositoryFound,
@@ -148,4 +149,8 @@ def _to_model(offer: Offer, place: CachePlace) -> OfferedModel:
         max_context=row.max_context if row else None,
         converted_bytes=row.weights_bytes if row else None,
         template=offer.template.value,
+        contexts=tuple(
+            GridContext(row.grid, row.max_context, row.max_context_int8_kv)
+            for row in (offer.fit.rows if offer.fit else ())
+        ),
     )

@@ -9,6 +9,7 @@ from app.core.download_events import (
     DownloadingFile,
     DownloadProgressed,
     FoundRepository,
+    GridContext,
     OfferedModel,
     RepositoriesFound,
     RepositoryFound,
@@ -28,6 +29,11 @@ SMALL = OfferedModel(
     max_context=9000,
     converted_bytes=4 * GIB,
     template="present",
+    contexts=(
+        GridContext("exact", 9000, 16000),
+        GridContext("w4", 12000, 22000),
+        GridContext("w3", 16000, 16000),
+    ),
 )
 LARGE = replace(
     SMALL, name="Qwen3-4B-Q8_0", main="Qwen3-4B-Q8_0.gguf", num_bytes=8 * GIB, max_context=700

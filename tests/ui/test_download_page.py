@@ -134,6 +134,10 @@ def test_an_offer_shows_sizes_and_what_fits(page: DownloadPage) -> None:
     ]
     assert page.repository.download_button.text() == "Download (4.0 GiB)", "the best is chosen"
     assert "No NVIDIA driver was found." in texts(page)
+    assert page.repository.contexts.text() == (
+        "Context by conversion: Exact: 9,000 tokens (16,000 with an 8-bit KV cache); "
+        "4 bits (W4): 12,000 tokens (22,000 with an 8-bit KV cache); 3 bits (W3): 16,000 tokens"
+    )
 
 
 def test_another_model_can_be_chosen(

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 from app.core.download_events import OfferedModel, RepositoryFound
 from app.core.units import format_bytes
 from app.ui.formats import format_count
+from app.ui.grid_labels import grid_label
 from app.ui.item_models.row_model import Column
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout, create_chip
@@ -34,8 +35,8 @@ class RepositoryCard(Card):
         self._name.setTextFormat(Qt.TextFormat.PlainText)
         self._name.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._chips = FlowLayout()
-        self.machine, self.verdict = QLabel(), QLabel()
-        for label in (self.machine, self.verdict):
+        self.machine, self.verdict, self.contexts = QLabel(), QLabel(), QLabel()
+        for label in (self.machine, self.verdict, self.contexts):
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
         name = self.tr("Models of the repository")
@@ -67,6 +68,8 @@ class RepositoryCard(Card):
         self._chosen = model
         self.table.selectRow(self._models.index(model))
         self.verdict.setText(model.reason)
+        self.contexts.setText(self._describe_contexts(model))
+        self.contexts.setVisible(bool(model.contexts))
         is_doubtful = model.template != "present" or not self._fits(model)
         tone = "danger" if model.is_refused else "warning" if is_doubtful else "success"
         set_role(self.verdict, "tone", tone)
@@ -77,6 +80,18 @@ class RepositoryCard(Card):
             f"{verb} ({format_bytes(left)})" if left else self.tr("To the list (all of it is here)")
         )
         self.download_button.setText(text)
+
+    def _describe_contexts(self, model: OfferedModel) -> str:
+        """What the user could choose instead at the conversion."""
+        parts = []
+        for fit in model.contexts:
+            facts = {"grid": grid_label(fit.grid), "n": format_count(fit.max_context)}
+            if fit.max_context_int8_kv > fit.max_context:
+                text = self.tr("{grid}: {n} tokens ({m} with an 8-bit KV cache)")
+                parts.append(text.format(m=format_count(fit.max_context_int8_kv), **facts))
+            else:
+                parts.append(self.tr("{grid}: {n} tokens").format(**facts))
+        return self.tr("Context by conversion: {list}").format(list="; ".join(parts))
 
     def _fits(self, model: OfferedModel) -> bool:
         return model.max_context is None or model.max_context > 0
@@ -116,7 +131,8 @@ class RepositoryCard(Card):
         return self.tr("{n} tokens").format(n=format_count(model.max_context))
 
     def _build(self) -> None:
-        set_role(self.machine, "tone", "muted")
+        for label in (self.machine, self.contexts):
+            set_role(label, "tone", "muted")
         set_role(self.download_button, "kind", "primary")
         set_role(self.back_button, "kind", "link")
         self.back_button.clicked.connect(self.back_requested)
@@ -130,6 +146,7 @@ class RepositoryCard(Card):
         self.rows.addLayout(self._chips)
         self.rows.addWidget(self.machine)
         self.rows.addWidget(self.table)
+        self.rows.addWidget(self.contexts)
         self.rows.addLayout(foot)
 
 
