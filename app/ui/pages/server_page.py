@@ -59,7 +59,8 @@ class ServerPage(QWidget):
 
     def _show_requests(self) -> None:
         log = self._controller.log
-        self.requests.show_running(log.running)
+        if not self.requests.show_running(log.running):
+            self._refresh.start()
         self.requests.show_finished(log.finished, log.num_finished)
         self.card.show_rate(len(log.running), log.tok_s)
 

@@ -20,6 +20,8 @@ from app.ui.widgets.row_table import RowTable
 
 # More than these run only in the queue.
 _MAX_ROWS = 24
+# A row costs some milliseconds to build: a crowd comes in by and by.
+_MAX_NEW_ROWS = 4
 
 
 class RequestsCard(Card):
@@ -52,17 +54,23 @@ class RequestsCard(Card):
         """What is shown of those that run, from the top."""
         return tuple(self._shown.values())
 
-    def show_running(self, requests: Sequence[LoggedRequest]) -> None:
-        """Shows those that run now; rows that are there stay, with the focus in them."""
-        shown = {request.event.request_id: request for request in requests[:_MAX_ROWS]}
-        for gone in self._shown.keys() - shown.keys():
+    def show_running(self, requests: Sequence[LoggedRequest]) -> bool:
+        """Shows those that run now; rows that are there stay, with the focus in them. Returns
+        whether all are shown that shall be: call again soon otherwise.
+        """
+        wanted = {request.event.request_id: request for request in requests[:_MAX_ROWS]}
+        for gone in self._shown.keys() - wanted.keys():
             self._remove(gone)
-        for request_id, request in shown.items():
-            if request_id not in self._shown:
-                self._add(request_id)
-            self._shown[request_id].show_request(request.event)
+        new = [request_id for request_id in wanted if request_id not in self._shown]
+        for request_id in new[:_MAX_NEW_ROWS]:
+            self._add(request_id)
+        for request_id, row in self._shown.items():
+            row.show_request(wanted[request_id].event)
         self.empty.setVisible(not requests)
-        num_more = len(requests) - len(shown)
+        self._show_more(len(requests) - len(self._shown))
+        return len(new) <= _MAX_NEW_ROWS
+
+    def _show_more(self, num_more: int) -> None:
         self.more.setVisible(num_more > 0)
         self.more.setText(self.tr("… and {n} more").format(n=num_more))
 
