@@ -28,9 +28,10 @@ _SYSTEM = (
         "winmm",
         "ws2_32",
         "wsock32",
-        "wtsapi32",
+        *("uiautomationcore", "wtsapi32"),
     ),
 )
+_QT_FOLDERS = ("PySide6", "shiboken6")
 _IMPORTS = 1  # of the optional header's data directories
 _ENTRY_BYTES = 20
 
@@ -53,15 +54,18 @@ def imported_names(path: Path) -> list[str]:
 def missing_libraries(folder: Path) -> dict[str, list[str]]:
     """DLL -> files that want it, of those that are neither Windows' nor found by the loader.
 
-    The loader looks beside the file and in `_internal`, which the program adds to the search; a
-    library in another folder counts where it bears a hash in its name, as delvewheel's do.
+    The loader looks beside the file and in `_internal`, which the program adds to the search; Qt's
+    package adds its own two folders, for all that lies in them. A library in another folder counts
+    where it bears a hash in its name, as delvewheel's do.
     """
     files = [path for path in folder.rglob("*") if path.suffix.lower() in (".exe", ".dll", ".pyd")]
     top = {path.name.lower() for path in files if path.parent.name == "_internal"}
     hashed = {path.name.lower() for path in files if path.parent.name.endswith(".libs")}
+    of_qt = {path.name.lower() for path in files if path.parent.name in _QT_FOLDERS}
     missing: dict[str, list[str]] = {}
     for path in files:
         beside = {other.name.lower() for other in path.parent.iterdir()} | top | hashed
+        beside |= of_qt if any(name in path.parts for name in _QT_FOLDERS) else set()
         for name in imported_names(path):
             if name not in beside and not is_of_windows(name):
                 missing.setdefault(name, []).append(path.relative_to(folder).as_posix())
