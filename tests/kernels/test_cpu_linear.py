@@ -88,13 +88,29 @@ def test_product_with_int8_activations(context: Context, quant: QuantScheme) -> 
         check_products(context, random_linear(quant, shape, seed), int8_activations=True)
 
 
-@pytest.mark.parametrize("quant", SCHEMES, ids=lambda quant: f"{quant.label} {quant.scale_dtype}")
-def test_int8_rows_do_not_depend_on_their_company(context: Context, quant: QuantScheme) -> None:
-    native = NativeLinear(context, PlannedLinear(random_linear(quant, (33, 300))).source)
-    x = np.random.default_rng(1).standard_normal((7, 300)).astype(np.float32)
-    alone = [native.apply(x[i : i + 1], int8_activations=True) for i in range(7)]
-    np.testing.assert_array_equal(native.apply(x, int8_activations=True), np.concatenate(alone))
+def check_rows_alone(context: Context, linear: Linear, *, int8_activations: bool) -> None:
+    """Rows by any number give the bits that each gives alone."""
+    native = NativeLinear(context, PlannedLinear(linear).source)
+    x = np.random.default_rng(1).standard_normal((29, 300)).astype(np.float32)
+    options = {"int8_activations": int8_activations}
+    alone = np.concatenate([native.apply(row[None], **options) for row in x])
+    for num_rows in (2, 3, 4, 5, 7, 8, 9, 29):
+        np.testing.assert_array_equal(native.apply(x[:num_rows], **options), alone[:num_rows])
     native.close()
+
+
+@pytest.mark.parametrize("int8_activations", [False, True])
+@pytest.mark.parametrize("quant", SCHEMES, ids=lambda quant: f"{quant.label} {quant.scale_dtype}")
+def test_rows_do_not_depend_on_their_company(
+    context: Context, quant: QuantScheme, int8_activations: bool
+) -> None:
+    linear = random_linear(quant, (33, 300))
+    check_rows_alone(context, linear, int8_activations=int8_activations)
+
+
+@pytest.mark.parametrize("dtype", DENSE_DTYPES)
+def test_dense_rows_do_not_depend_on_their_company(context: Context, dtype: str) -> None:
+    check_rows_alone(context, dense_linear(dtype, (33, 300)), int8_activations=False)
 
 
 def test_the_largest_int8_sums_do_not_overflow(context: Context) -> None:

@@ -21,7 +21,7 @@ size_t Activations::num_bytes() const {
 }
 
 Input Activations::prepare(const Core& core, ThreadPool& pool, int32_t rows, int32_t columns, bool int8) {
-    if (int8 || rows == 1) pool.parallel_for(rows, [&](int32_t r) { prepare_row(core, r, columns, int8); });
+    pool.parallel_for(rows, [&](int32_t r) { prepare_row(core, r, columns, int8); });
     return view(0, rows, int8);
 }
 

@@ -10,7 +10,7 @@ namespace di {
 // The rows that go into a linear, gathered by its perm if it has one.
 //
 // With int8 activations a row is also stored as codes times one step per 32 columns, quantized linears read only
-// those, and the sums are those of codes * step. Without, `codes` is null and only row 0 has sums.
+// those, and the sums are those of codes * step. Without, `codes` is null.
 struct Input {
     const float* x;       // [rows][stride], zero from in_features to padded_in
     const int8_t* codes;  // [rows][stride] or null, in [-127, 127]

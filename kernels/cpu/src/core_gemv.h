@@ -1,4 +1,4 @@
-// A tile of quantized codes times one row, block by block.
+// A tile of quantized codes times a few rows, block by block.
 #pragma once
 
 #include "core_affine.h"
@@ -18,48 +18,72 @@ inline void prefetch_values(const uint8_t* tile, const Block& block) {
     for (size_t i = block.values; i < block.codes; i += 64) prefetch(tile + kAhead + i);
 }
 
-// The part of one group, columns [c, end) of the row; `step` begins at the first and is moved on to the last.
-template <Codes C, typename Row>
-inline F32x16 dot_group(const Affine& group, const uint8_t*& step, const Row& row, int c, int end, F32x16 total) {
-    for (; c < end; c += 32, step += step_bytes(C)) {
-        prefetch_codes<C>(step);
-        total = row.template add<C, 0, 8>(group, step, c, total);
+// Columns whose codes are multiplied and summed before a scale is: the same for every number of rows, and so is their
+// order. A token's result does not depend on what runs beside it.
+template <bool BY16>
+constexpr int kUnit = BY16 ? 16 : 32;
+
+// The scales of a block's groups, by its columns. A shift, since a division would take as long as a step.
+struct Groups {
+    Affine affines[kMaxGroups];
+    int shift;
+    explicit Groups(const Tiles& w) : shift(4) {
+        while (1 << shift < w.group_columns) ++shift;
     }
-    return total;
-}
+    const Affine& at(int column) const { return affines[column >> shift]; }
+};
 
-// The same for the two groups of 32 columns.
-template <Codes C, typename Row>
-inline F32x16 dot_halves(const Affine* groups, const uint8_t*& step, const Row& row, int c, F32x16 total) {
-    prefetch_codes<C>(step);
-    total = row.template add<C, 0, 4>(groups[0], step, c, total);
-    total = row.template add<C, 4, 8>(groups[1], step, c, total);
-    step += step_bytes(C);
-    return total;
-}
-
-// `Row::add<C, FIRST, END>` adds what quads [FIRST, END) of a step that begins at a column give. BY16: groups have 16 columns.
-template <Codes C, bool BY16, typename Row>
-F32x16 gemv_tile(const Tiles& w, const uint8_t* tile, const Row& row) {
-    Affine groups[kMaxGroups];
-    F32x16 total = zero_f32();
+// `Rows::add<C, UNIT, STEPS>` adds to the totals what STEPS steps from column `begin + place` on give; `place` is the column
+// within the block.
+template <Codes C, bool BY16, typename Rows, int ROWS>
+void gemv_tile(const Tiles& w, const uint8_t* tile, const Rows& rows, F32x16 (&totals)[ROWS]) {
+    Groups groups(w);
     for (int begin = 0; begin < w.padded_in; begin += kBlockColumns) {
         const Block block = block_at(w, begin);
         prefetch_values(tile, block);
-        read_affines(w, tile, block, groups);
+        read_affines(w, tile, block, groups.affines);
         const uint8_t* step = tile + block.codes;
-        const int end = begin + block.columns, columns = BY16 ? 32 : w.group_columns;
-        const Affine* group = groups;
-        for (int c = begin; c < end; c += columns) {
-            if constexpr (BY16) {
-                total = dot_halves<C>(group, step, row, c, total);
-                group += 2;
-            } else {
-                total = dot_group<C>(*group++, step, row, c, c + columns < end ? c + columns : end, total);
-            }
+        int place = 0;
+        for (; place + 32 * Rows::kSteps <= block.columns; place += 32 * Rows::kSteps) {
+            for (int i = 0; i < Rows::kSteps; ++i) prefetch_codes<C>(step + i * step_bytes(C));
+            rows.template add<C, kUnit<BY16>, Rows::kSteps>(groups, step, begin, place, totals);
+            step += Rows::kSteps * step_bytes(C);
+        }
+        for (; place < block.columns; place += 32, step += step_bytes(C)) {
+            prefetch_codes<C>(step);
+            rows.template add<C, kUnit<BY16>, 1>(groups, step, begin, place, totals);
         }
     }
-    return total;
+}
+
+// A number of rows as a type.
+template <int N>
+struct RowCount {
+    static constexpr int value = N;
+};
+
+// Calls `body` with `rows` (1 to MOST) as a type.
+template <int MOST, typename F>
+inline void with_row_count(int rows, F&& body) {
+    if constexpr (MOST > 1) {
+        if (rows < MOST) return with_row_count<MOST - 1>(rows, body);
+    }
+    body(RowCount<MOST>());
+}
+
+// Rows [first, last) in shares: as many of MOST as there are, and what is left in even ones of up to four, since every
+// further number of rows is to be compiled. `body(first, row count)`.
+template <int MOST, typename F>
+inline void for_row_shares(int first, int last, F&& body) {
+    constexpr int kRest = MOST < 4 ? MOST : 4;
+    if constexpr (MOST > kRest) {
+        for (; first + MOST <= last; first += MOST) body(first, RowCount<MOST>());
+    }
+    for (int shares = (last - first + kRest - 1) / kRest; shares > 0; --shares) {
+        const int count = (last - first) / shares;
+        with_row_count<kRest>(count, [&](auto n) { body(first, n); });
+        first += count;
+    }
 }
 
 }  // namespace

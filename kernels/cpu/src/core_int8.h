@@ -9,32 +9,44 @@
 
 namespace {
 
+constexpr int kFewRows = 8;  // that decode together: more are worth unpacking a block of codes for
+
 template <Codes C>
 using Dot = CodeDot<C == Codes::kInt8>;
 
-template <Codes C, int K, int END>
-inline void dot_codes(const uint8_t* step, const int8_t* x, Dot<C>& dot) {
+template <Codes C, int K, int END, int ROWS>
+DI_INLINE void dot_codes(const uint8_t* step, const int8_t* x, int64_t stride, Dot<C> (&dots)[ROWS]) {
     if constexpr (K < END) {
-        dot.add(quad_at<C, K>(step), x + 4 * K);
-        dot_codes<C, K + 1, END>(step, x, dot);
+        const Quad quad = quad_at<C, K>(step);
+        for (int r = 0; r < ROWS; ++r) dots[r].add(quad, x + r * stride + 4 * K);
+        dot_codes<C, K + 1, END>(step, x, stride, dots);
     }
 }
 
-template <Codes C, int FIRST, int END>
-inline F32x16 int8_dot(const uint8_t* step, const int8_t* x) {
-    Dot<C> dot;
-    dot_codes<C, FIRST, END>(step, x, dot);
-    return dot.value();
-}
-
-// A row of int8 codes, as `gemv_tile` wants it.
-struct CodesRow {
+// Rows of int8 codes, as `gemv_tile` wants them.
+template <int ROWS>
+struct CodeRows {
+    static constexpr int kSteps = 1;
     const di::Input& in;
+    int first;
 
-    template <Codes C, int FIRST, int END>
-    F32x16 add(const Affine& group, const uint8_t* step, int c, F32x16 total) const {
-        const float sum = END - FIRST == 8 ? in.sums32[c / 32] : in.sums16[c / 16 + FIRST / 4];
-        return group.add_to(total, int8_dot<C, FIRST, END>(step, in.codes + c), in.steps[c / 32], sum);
+    template <Codes C, int UNIT, int STEPS>
+    void add(const Groups& groups, const uint8_t* step, int begin, int place, F32x16 (&totals)[ROWS]) const {
+        add_unit<C, UNIT, 0>(groups.at(place), step, begin + place, totals);
+        if constexpr (UNIT == 16) add_unit<C, UNIT, 4>(groups.at(place + 16), step, begin + place, totals);
+    }
+
+    // Quads from FIRST on of the step of column c.
+    template <Codes C, int UNIT, int FIRST>
+    void add_unit(const Affine& group, const uint8_t* step, int c, F32x16 (&totals)[ROWS]) const {
+        const int64_t stride = in.stride;
+        const float* unit_sums = (UNIT == 16 ? in.sums16 : in.sums32) + first * (stride / UNIT) + (c + 4 * FIRST) / UNIT;
+        const float* steps = in.steps + first * (stride / 32) + c / 32;
+        Dot<C> dots[ROWS];
+        dot_codes<C, FIRST, FIRST + UNIT / 4>(step, in.codes + first * stride + c, stride, dots);
+        for (int r = 0; r < ROWS; ++r) {
+            totals[r] = group.add_to(totals[r], dots[r].value(), steps[r * (stride / 32)], unit_sums[r * (stride / UNIT)]);
+        }
     }
 };
 
@@ -83,42 +95,46 @@ void gemm_int8_block(const CodeBlock& block, int group_columns, int begin, int c
     for (int r = 0; r < ROWS; ++r) store(sums + r * 16, totals[r]);
 }
 
-// A number of rows as a type.
-template <int N>
-struct Rows {
-    static constexpr int value = N;
-};
+// Some rows straight from the codes.
+template <Codes C, bool BY16>
+void gemv_int8_tile(const Product& p, int32_t tile, int first_row) {
+    for_row_shares<kInt8Rows>(first_row, p.input->rows, [&](int first, auto count) {
+        constexpr int kRows = decltype(count)::value;
+        F32x16 totals[kRows];
+        for (F32x16& total : totals) total = zero_f32();
+        gemv_tile<C, BY16>(*p.w, tile_at(*p.w, tile), CodeRows<kRows>{*p.input, first}, totals);
+        for (int r = 0; r < kRows; ++r) finish(p, tile, first + r, totals[r]);
+    });
+}
 
+// Many rows, whole shares of kInt8Rows, through unpacked blocks.
 template <Codes C, int UNIT>
-void gemm_int8_tile(const Product& p, int32_t tile) {
+void gemm_int8_tile(const Product& p, int32_t tile, int num_rows) {
     alignas(64) float sums[kMaxRows * 16];
     CodeBlock block;
-    const di::Input& in = *p.input;
-    memset(sums, 0, sizeof(float) * 16 * static_cast<size_t>(in.rows));
+    memset(sums, 0, sizeof(float) * 16 * static_cast<size_t>(num_rows));
     for (int begin = 0; begin < p.w->padded_in; begin += kBlockColumns) {
         const Block place = block_at(*p.w, begin);
         unpack_block<C>(*p.w, tile_at(*p.w, tile), place, block);
-        const auto add_rows = [&](auto rows, int r) {
-            gemm_int8_block<C, UNIT, decltype(rows)::value>(block, p.w->group_columns, begin, place.columns, in, r, sums + r * 16);
-        };
-        int r = 0;
-        for (; r + kInt8Rows <= in.rows; r += kInt8Rows) add_rows(Rows<kInt8Rows>(), r);
-        for (; r < in.rows; ++r) add_rows(Rows<1>(), r);
+        for (int r = 0; r < num_rows; r += kInt8Rows) {
+            gemm_int8_block<C, UNIT, kInt8Rows>(block, p.w->group_columns, begin, place.columns, *p.input, r, sums + r * 16);
+        }
     }
-    for (int r = 0; r < in.rows; ++r) finish(p, tile, r, load(sums + r * 16));
+    for (int r = 0; r < num_rows; ++r) finish(p, tile, r, load(sums + r * 16));
+}
+
+template <Codes C, bool BY16>
+void linear_int8_as(const Product& p, int32_t tile_begin, int32_t tile_end) {
+    const int rows = p.input->rows, whole = rows > kFewRows ? rows / kInt8Rows * kInt8Rows : 0;
+    for (int32_t t = tile_begin; t < tile_end; ++t) {
+        if (whole > 0) gemm_int8_tile<C, kUnit<BY16>>(p, t, whole);
+        gemv_int8_tile<C, BY16>(p, t, whole);
+    }
 }
 
 template <Codes C>
 void linear_int8_of(const Product& p, int32_t tile_begin, int32_t tile_end) {
-    const bool by16 = p.w->group_columns == 16;
-    for (int32_t t = tile_begin; t < tile_end; ++t) {
-        const uint8_t* tile = tile_at(*p.w, t);
-        if (p.input->rows > 1) {
-            by16 ? gemm_int8_tile<C, 16>(p, t) : gemm_int8_tile<C, 32>(p, t);
-        } else {
-            finish(p, t, 0, by16 ? gemv_tile<C, true>(*p.w, tile, CodesRow{*p.input}) : gemv_tile<C, false>(*p.w, tile, CodesRow{*p.input}));
-        }
-    }
+    p.w->group_columns == 16 ? linear_int8_as<C, true>(p, tile_begin, tile_end) : linear_int8_as<C, false>(p, tile_begin, tile_end);
 }
 
 void linear_int8(const Product& p, int32_t tile_begin, int32_t tile_end) {

@@ -231,6 +231,8 @@ class CodeDot<true> {
 // Six tokens of two registers, two of weights and one broadcast: all sixteen registers.
 constexpr int kGemmRows = 6;
 constexpr int kInt8Rows = 4;     // tokens at a time of an int8 product
+constexpr int kFloatRows = 2;   // of a float32 product straight from the codes
+constexpr int kFloatSteps = 2;  // that one such row takes side by side
 constexpr int kVectors = 7;  // that attention may keep in registers, of sums and what they are made of
 
 }  // namespace

@@ -128,6 +128,8 @@ class CodeDot {
 // Twelve independent sums cover the latency of two FMA ports, and leave registers for the weights.
 constexpr int kGemmRows = 12;
 constexpr int kInt8Rows = 8;     // tokens at a time of an int8 product
+constexpr int kFloatRows = 2;   // of a float32 product straight from the codes
+constexpr int kFloatSteps = 4;  // that one such row takes side by side
 constexpr int kVectors = 28;  // that attention may keep in registers, of sums and what they are made of
 
 }  // namespace

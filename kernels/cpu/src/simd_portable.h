@@ -198,6 +198,8 @@ class CodeDot {
 
 constexpr int kGemmRows = 2;
 constexpr int kInt8Rows = 2;
+constexpr int kFloatRows = 1;   // of a float32 product straight from the codes
+constexpr int kFloatSteps = 1;  // that one such row takes side by side
 constexpr int kVectors = 4;  // that attention may keep in registers, of sums and what they are made of
 
 }  // namespace
