@@ -33,6 +33,7 @@ from app.controllers.disk import DiskController
 from app.controllers.download import DownloadController
 from app.controllers.garbage import GuiGarbageCollector
 from app.controllers.library import LibraryController
+from app.controllers.presets import Presets
 from app.controllers.remote import RemoteController
 from app.controllers.server import ServerController
 from app.controllers.validation import ValidationController
@@ -128,6 +129,7 @@ class Program:
         self.controllers = Controllers(
             conversion=ConversionController(library_dir()),
             chat=chat,
+            presets=Presets(self.store, self.settings),
             library=LibraryController(library_dir()),
             disk=DiskController(library_dir(), self.settings),
             validation=ValidationController(),

@@ -75,12 +75,24 @@ def _let_turns_have_attachments(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE turns ADD COLUMN attachments TEXT")
 
 
+def _let_models_have_presets(connection: sqlite3.Connection) -> None:
+    """Version 5. What new conversations with a model begin with; `sampling` is a JSON object."""
+    connection.execute(
+        """CREATE TABLE presets (
+            model_name TEXT PRIMARY KEY,
+            system_prompt TEXT NOT NULL,
+            sampling TEXT NOT NULL
+        )"""
+    )
+
+
 # `UPGRADES[n]` takes a database from version n to n + 1; never change one that was released.
 UPGRADES: tuple[Upgrade, ...] = (
     _create_tables,
     _let_turns_have_versions,
     _let_conversations_be_ordered,
     _let_turns_have_attachments,
+    _let_models_have_presets,
 )
 
 

@@ -13,6 +13,7 @@ from app.chat import turn_tree
 from app.chat.attachments import Attachment
 from app.chat.database import OpenedDatabase, open_database
 from app.chat.documents import ConversationTree
+from app.chat.presets import Preset, read_preset, write_preset
 from app.chat.reply_writer import ReplyWriter
 from app.chat.rows import (
     CONVERSATION_COLUMNS,
@@ -185,6 +186,16 @@ class ChatStore:
     def set_sampling(self, conversation_id: str, sampling: SamplingSettings) -> None:
         """How the next replies are sampled."""
         self._set(conversation_id, "sampling", to_json(sampling))
+
+    def load_preset(self, model_name: str) -> Preset | None:
+        """What new conversations with a model begin with; None where nothing is kept for it."""
+        with _translated_errors():
+            return read_preset(self._connection, model_name)
+
+    def save_preset(self, model_name: str, preset: Preset | None) -> None:
+        """Keeps it; None forgets what was kept."""
+        with self._writing():
+            write_preset(self._connection, model_name, preset)
 
     # --- turns -------------------------------------------------------------------------------
 

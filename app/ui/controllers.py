@@ -9,6 +9,7 @@ from app.controllers.conversion import ConversionController
 from app.controllers.disk import DiskController
 from app.controllers.download import DownloadController
 from app.controllers.library import LibraryController
+from app.controllers.presets import Presets
 from app.controllers.remote import RemoteController
 from app.controllers.server import ServerController
 from app.controllers.validation import ValidationController
@@ -20,6 +21,7 @@ class Controllers:
 
     conversion: ConversionController
     chat: ChatController
+    presets: Presets
     library: LibraryController
     disk: DiskController
     validation: ValidationController

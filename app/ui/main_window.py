@@ -70,7 +70,9 @@ class MainWindow(QMainWindow):
         self._is_painted = False
         self._may_interrupt = self._is_quitting = False
         self._close_dialog: CloseDialog | None = None
-        self.chat_page = ChatPage(controllers.chat, settings, has_starter=starter is not None)
+        self.chat_page = ChatPage(
+            controllers.chat, controllers.presets, has_starter=starter is not None
+        )
         self.convert_page = ConvertPage(controllers.conversion, has_starter=starter is not None)
         self.validate_page = ValidatePage(controllers.validation)
         self.download_page = DownloadPage(controllers.download)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -181,12 +182,38 @@ def test_deleted_conversation_can_be_brought_back(program: Program, page: ChatPa
 def test_defaults_are_kept_for_new_conversations(page: ChatPage, chat: ChatController) -> None:
     sampling = SamplingSettings(temperature=1.1, top_k=30, top_p=0.8, max_tokens=512)
     page.panel.sampling.show_settings("Be brief.", sampling)
-    page.panel.sampling.defaults_requested.emit()
+    page.panel.sampling.keep_requested.emit(False)
     assert SettingsStore(settings_path()).values.system_prompt == "Be brief."
     page.new_conversation()
     assert chat.conversation.system_prompt == "Be brief."
     assert chat.conversation.sampling == sampling
     assert page.panel.sampling.sampling == sampling
+
+
+def menu_of(page: ChatPage) -> list[QAction]:
+    button = next(b for b in page.panel.findChildren(QPushButton) if b.menu() is not None)
+    return [action for action in button.menu().actions() if action.isVisible()]
+
+
+def test_a_model_begins_with_what_is_kept_for_it(
+    monkeypatch: pytest.MonkeyPatch, program: Program, page: ChatPage, chat: ChatController
+) -> None:
+    assert [action.text() for action in menu_of(page)] == ["With every model"]
+    program.settings.update(temperature=0.3)
+    set_state(monkeypatch, chat, ChatState.READY, model())
+    chat.model_loaded.emit(model())
+    assert chat.conversation.sampling.temperature == 0.3
+    page.panel.sampling.show_settings("Be a pirate.", SamplingSettings(temperature=1.5))
+    assert [action.text() for action in menu_of(page)] == ["With every model", "With Tiny-1B only"]
+    menu_of(page)[1].trigger()
+    page.new_conversation()
+    value = chat.conversation
+    assert (value.system_prompt, value.sampling.temperature) == ("Be a pirate.", 1.5)
+    menu_of(page)[2].trigger()
+    assert len(menu_of(page)) == 2
+    page.new_conversation()
+    value = chat.conversation
+    assert (value.system_prompt, value.sampling.temperature) == ("", 0.3)
 
 
 def test_settings_of_one_conversation_do_not_leak_into_the_next(

@@ -9,13 +9,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.chat.presets import Preset
 from app.chat.transcript import Conversation, Turn
 from app.controllers.chat import ChatController
 from app.controllers.chat_state import ChatState
 from app.controllers.context_meter import ContextMeter, ContextUse
+from app.controllers.presets import Presets
 from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
-from app.core.sampling_settings import SamplingSettings
-from app.core.settings_store import SettingsStore
 from app.ui.dialogs.conversation_exchange import ConversationExchange
 from app.ui.dialogs.file_attacher import FileAttacher
 from app.ui.widgets.chat_banners import ChatBanners
@@ -51,7 +51,7 @@ class ChatPage(QWidget):
     def __init__(
         self,
         controller: ChatController,
-        settings: SettingsStore,
+        presets: Presets,
         *,
         has_starter: bool,
         parent: QWidget | None = None,
@@ -59,7 +59,7 @@ class ChatPage(QWidget):
         super().__init__(parent)
         self.setObjectName("page")
         self._controller = controller
-        self._settings = settings
+        self._presets = presets
         self._has_starter = has_starter
         self._entries: tuple[LibraryEntry, ...] = ()
         self.conversations = ConversationPanel()
@@ -93,18 +93,12 @@ class ChatPage(QWidget):
         self.attacher.reader.shutdown()
 
     def new_conversation(self) -> None:
-        """Opens an empty conversation with the defaults of the settings."""
+        """Opens an empty conversation with what is kept for the model."""
         self.panel.sampling.flush()
-        values = self._settings.values
-        sampling = SamplingSettings(
-            temperature=values.temperature,
-            top_k=values.top_k,
-            top_p=values.top_p,
-            min_p=values.min_p,
-            repetition_penalty=values.repetition_penalty,
-            max_tokens=values.max_tokens or None,
+        preset = self._presets.find(self._model_name)
+        self._controller.new_conversation(
+            system_prompt=preset.system_prompt, sampling=preset.sampling
         )
-        self._controller.new_conversation(system_prompt=values.system_prompt, sampling=sampling)
         self.composer.setFocus()
 
     def stop_reply(self) -> None:
@@ -168,6 +162,9 @@ class ChatPage(QWidget):
         self.banners.clear_errors()
         self.banners.show_model(model)
         self._on_state_changed(self._controller.state)
+        self._show_presets()
+        if not self._controller.conversation.turns:
+            self.new_conversation()
         self._measure_context()
         if self.isVisible():
             self.composer.setFocus()
@@ -245,17 +242,22 @@ class ChatPage(QWidget):
         self.panel.sampling.flush()
         self._controller.open_conversation(conversation_id)
 
-    def _on_defaults_requested(self) -> None:
-        sampling = self.panel.sampling.sampling
-        self._settings.update(
-            system_prompt=self.panel.sampling.system_prompt,
-            temperature=sampling.temperature,
-            top_k=sampling.top_k,
-            top_p=sampling.top_p,
-            min_p=sampling.min_p,
-            repetition_penalty=sampling.repetition_penalty,
-            max_tokens=sampling.max_tokens or 0,
-        )
+    def _on_keep_requested(self, for_model: bool) -> None:
+        preset = Preset(self.panel.sampling.system_prompt, self.panel.sampling.sampling)
+        if for_model:
+            self._presets.keep_for_model(self._model_name, preset)
+        else:
+            self._presets.keep_for_all(preset)
+        self._show_presets()
+
+    def _on_forget_requested(self) -> None:
+        self._presets.keep_for_model(self._model_name, None)
+        self._show_presets()
+
+    def _show_presets(self) -> None:
+        name = self._model_name
+        has_preset = self._presets.of_model(name) is not None
+        self.panel.sampling.set_model(name, has_preset=has_preset)
 
     def _on_delete_requested(self, conversation_id: str) -> None:
         self._controller.delete_conversation(conversation_id)
@@ -357,7 +359,9 @@ class ChatPage(QWidget):
         self.empty.suggestion_chosen.connect(self.composer.set_text)
         self.panel.sampling.sampling_changed.connect(self._controller.set_sampling)
         self.panel.sampling.system_prompt_changed.connect(self._controller.set_system_prompt)
-        self.panel.sampling.defaults_requested.connect(self._on_defaults_requested)
+        self.panel.sampling.keep_requested.connect(self._on_keep_requested)
+        self.panel.sampling.forget_requested.connect(self._on_forget_requested)
+        self._presets.failed.connect(self.banners.show_error)
         self.conversations.new_requested.connect(self.new_conversation)
         self.conversations.open_requested.connect(self._on_open_requested)
         self.conversations.rename_requested.connect(self._controller.rename_conversation)

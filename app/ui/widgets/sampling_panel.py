@@ -8,6 +8,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QMenu,
     QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
@@ -29,12 +30,15 @@ class SamplingPanel(QWidget):
     """Signals:
     sampling_changed(SamplingSettings)
     system_prompt_changed(str)
-    defaults_requested: keep these values for new conversations.
+    keep_requested(bool): keep these values for new conversations, with the present model alone or
+        with every one.
+    forget_requested: keep nothing for the present model.
     """
 
     sampling_changed = Signal(object)
     system_prompt_changed = Signal(str)
-    defaults_requested = Signal()
+    keep_requested = Signal(bool)
+    forget_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -89,6 +93,13 @@ class SamplingPanel(QWidget):
         self._prompt.blockSignals(True)
         self._prompt.setPlainText(system_prompt)
         self._prompt.blockSignals(False)
+
+    def set_model(self, name: str, *, has_preset: bool) -> None:
+        """Whose name is in the menu; '' for no model. `has_preset`: something is kept for it."""
+        self._keep_for_model.setVisible(bool(name))
+        self._keep_for_model.setText(self.tr("With {name} only").format(name=name))
+        self._forget.setVisible(has_preset)
+        self._forget.setText(self.tr("Forget what is kept for {name}").format(name=name))
 
     def flush(self) -> None:
         """Reports what was changed a moment ago: a message must not overtake its settings."""
@@ -207,6 +218,7 @@ class SamplingPanel(QWidget):
         )
         self._reset = QPushButton(self.tr("Reset sampling"))
         self._keep = QPushButton(self.tr("Use for new chats"))
+        self._keep.setMenu(self._create_keep_menu())
         for button in (self._reset, self._keep):
             set_role(button, "kind", "link")
         layout = QVBoxLayout(self)
@@ -217,6 +229,14 @@ class SamplingPanel(QWidget):
         layout.addWidget(Collapsible(self.tr("Penalties, seed, stop"), more, is_open=False))
         layout.addWidget(_row(self._keep, self._reset))
 
+    def _create_keep_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.addAction(self.tr("With every model"), lambda: self.keep_requested.emit(False))
+        self._keep_for_model = menu.addAction("", lambda: self.keep_requested.emit(True))
+        self._forget = menu.addAction("", self.forget_requested.emit)
+        self.set_model("", has_preset=False)
+        return menu
+
     def _connect(self) -> None:
         for field in self.fields.values():
             field.value_changed.connect(lambda _value: self._sampling_timer.start())
@@ -226,7 +246,6 @@ class SamplingPanel(QWidget):
         self._sampling_timer.timeout.connect(self._emit_sampling)
         self._prompt_timer.timeout.connect(self._emit_prompt)
         self._reset.clicked.connect(self._on_reset_clicked)
-        self._keep.clicked.connect(self.defaults_requested)
 
 
 def _column(*widgets: QWidget) -> QWidget:
