@@ -18,6 +18,13 @@ _FOLDER = Path(__file__).resolve().parents[1] / "resources" / "screenshots"
 _COMPARED = ConversionOptions("w4", evaluate=True, compare=("w8", "w3"))
 _PROMPT = "Write a Python function that adds two numbers, and explain it in two sentences."
 
+_PORT_PROMPTS = (
+    "What is the capital of France?",
+    "Name three rivers of Europe.",
+    "Tell a very long story about a lighthouse keeper, with many chapters.",
+    "Write a very long letter from a sailor to his sister.",
+)
+
 
 def main() -> int:
     """Takes all pictures; returns 0."""
@@ -46,6 +53,9 @@ def _take_pictures(theme: str) -> None:
         driver.ask(_PROMPT)
         driver.rest(2.0)
         driver.save(_FOLDER / f"chat-{theme}.png")
+        driver.serve(_PORT_PROMPTS)
+        driver.save(_FOLDER / f"server-{theme}.png")
+        driver.stop_serving()
 
 
 if __name__ == "__main__":

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEventLoop
 
 from app.controllers.conversion_job import ConversionOptions
+from app.controllers.server import ServerState
 from app.core.paths import settings_path
 from app.core.settings_store import SettingsStore
 from app.gui import Program, create_application
@@ -27,6 +30,7 @@ class WindowDriver:
         self.program = Program(self.app)
         self.window = self.program.window
         self.controllers = self.program.controllers
+        self._readers: list[threading.Thread] = []
 
     def __enter__(self) -> WindowDriver:
         self.window.show()
@@ -86,6 +90,40 @@ class WindowDriver:
         self.controllers.chat.send(text)
         self.wait_until(lambda: bool(replies), "the reply")
 
+    def serve(self, prompts: Sequence[str]) -> None:
+        """Opens the port and asks it with the official client, all at once; leaves the list of
+        requests on the page while the last of them run.
+        """
+        server = self.controllers.server
+        self.window.show_page(self.window.server_page)
+        server.start()
+        self.wait_until(lambda: server.state is ServerState.ON, "the port")
+        for prompt in prompts:
+            reader = threading.Thread(target=_read_reply, args=(server.base_url, prompt))
+            reader.start()
+            self._readers.append(reader)
+        self.wait_until(lambda: len(server.log.finished) >= len(prompts) // 2, "half the replies")
+        self.rest(1.0)
+
+    def stop_serving(self) -> None:
+        """Closes the port and waits for the clients."""
+        server = self.controllers.server
+        server.stop()
+        self.wait_until(lambda: server.state is ServerState.OFF, "the end of the port")
+        for reader in self._readers:
+            reader.join()
+
     def save(self, path: Path) -> None:
         """A picture of the window."""
         self.window.grab().save(str(path))
+
+
+def _read_reply(base_url: str, prompt: str) -> None:
+    from openai import OpenAI, OpenAIError
+
+    with suppress(OpenAIError), OpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
+        stream = client.chat.completions.create(
+            model="any", messages=[{"role": "user", "content": prompt}], stream=True
+        )
+        for _ in stream:
+            pass

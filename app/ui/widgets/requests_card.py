@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.controllers.request_log import LoggedRequest
 from app.core.server_events import ServerRequestState
@@ -22,6 +29,7 @@ from app.ui.widgets.row_table import RowTable
 _MAX_ROWS = 24
 # A row costs some milliseconds to build: a crowd comes in by and by.
 _MAX_NEW_ROWS = 4
+_MODEL_COLUMN, _MODEL_WIDTH = 2, 150
 
 
 class RequestsCard(Card):
@@ -101,7 +109,11 @@ class RequestsCard(Card):
         return [
             Column(self.tr("Client"), lambda r: r.event.client, tool_tip=lambda r: r.event.path),
             Column(self.tr("Began"), lambda r: format_moment(r.started, datetime.now())),
-            Column(self.tr("Model"), lambda r: r.event.model or "–"),
+            Column(
+                self.tr("Model"),
+                lambda r: r.event.model or "–",
+                tool_tip=lambda r: r.event.model,
+            ),
             Column(self.tr("Prompt"), _prompt, is_number=True),
             Column(self.tr("Reply"), _reply, is_number=True),
             Column(self.tr("tok/s"), _rate, is_number=True),
@@ -117,6 +129,9 @@ class RequestsCard(Card):
         set_role(self.clear_button, "kind", "link")
         self.clear_button.clicked.connect(self.clear_requested)
         self._running.setSpacing(8)
+        columns = self.table.horizontalHeader()
+        columns.setSectionResizeMode(_MODEL_COLUMN, QHeaderView.ResizeMode.Fixed)
+        columns.resizeSection(_MODEL_COLUMN, _MODEL_WIDTH)
         head = QHBoxLayout()
         ended = QLabel(self.tr("Log"))
         ended.setFont(ui_font(1.0, bold=True))
