@@ -237,6 +237,23 @@ def test_cancelled_while_it_is_fetched(open_engine: Opener, num_steps: int) -> N
     assert run.answer(again) == open_engine().answer(ask(PROMPT + "?", cache_key=None))
 
 
+def test_pages_without_their_state_are_not_gone_on_from(
+    open_engine: Opener, hybrid_dir: Path
+) -> None:
+    """Cancelled after the first of its pages has come."""
+    begun = Tokenizer.from_dir(hybrid_dir).encode(PROMPT)
+    first = open_engine(hybrid_dir)
+    said = first.ids(turn(first, PROMPT))
+    longer = replace(ask("", cache_key=None), prompt=(*begun, *said, *begun[:70]))
+    wanted = open_engine(hybrid_dir).answer(longer)
+    run, fetched = open_engine(hybrid_dir), replace(ask(""), prompt=longer.prompt, request_id="f")
+    run.add(fetched)
+    run.step()
+    run.cancel(fetched)
+    assert run.answer(longer) == wanted
+    assert run.cached(longer) == 0
+
+
 def test_a_pool_that_others_fill_is_no_obstacle(open_engine: Opener) -> None:
     turn(open_engine(), PROMPT)
     wanted = open_engine().answer(ask(PROMPT + "?", cache_key=None))
