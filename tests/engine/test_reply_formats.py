@@ -76,15 +76,8 @@ Create = Callable[[str], Tokenizer]
 @pytest.fixture(scope="module")
 def tokenizer_of(starter_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Create:
     """A tokenizer by the name of its template, made once."""
-    known: dict[str, Tokenizer] = {}
     directory = tmp_path_factory.mktemp("formats")
-
-    def create(name: str) -> Tokenizer:
-        if name not in known:
-            known[name] = load_dressed(starter_gguf, name, directory / name)
-        return known[name]
-
-    return create
+    return lru_cache(lambda name: load_dressed(starter_gguf, name, directory / name))
 
 
 @lru_cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ Create = Callable[[str], Tokenizer]
 @pytest.fixture(scope="module")
 def tokenizer_of(starter_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Create:
     directory = tmp_path_factory.mktemp("thoughts")
-    return lambda name: load_dressed(starter_gguf, name, directory / name)
+    return lru_cache(lambda name: load_dressed(starter_gguf, name, directory / name))
 
 
 def shown(tokenizer: Tokenizer, request: Request, text: str) -> str:
