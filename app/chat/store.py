@@ -248,6 +248,11 @@ class ChatStore:
         )
         return ReplyWriter(self._database.path, turn_id, conversation_id, leaf_id)
 
+    def continue_reply(self, conversation_id: str, turn: Turn) -> ReplyWriter:
+        """More of a reply that has ended, behind what it is; end it with `finish_reply`."""
+        self._write("UPDATE turns SET state = 'streaming' WHERE turn_id = ?", (turn.turn_id,))
+        return ReplyWriter(self._database.path, turn.turn_id, conversation_id, turn.turn_id)
+
     def finish_reply(self, writer: ReplyWriter, stats: TurnStats | None) -> Turn:
         """Saves the rest of a reply; `stats` None marks it as interrupted."""
         with _translated_errors():

@@ -250,6 +250,13 @@ class ChatController(QObject):
             self.turn_removed.emit(self.conversation.conversation_id, last.turn_id)
             self._begin_reply(replaced=last)
 
+    def continue_reply(self) -> None:
+        """Lets the last reply go on where it ends; no effect unless READY and there is one."""
+        turns = self.conversation.turns
+        if self._state is ChatState.READY and turns and turns[-1].role == "assistant":
+            with self._reported_errors():
+                self._begin_reply(continued=turns[-1])
+
     def edit(self, turn_id: int, text: str) -> None:
         """Asks for a reply to another version of a message of the open conversation; no effect
         unless READY and not blank. What followed stays, as the older version's."""
@@ -270,12 +277,18 @@ class ChatController(QObject):
             self._open.show_version(turn_id, steps)
             self.conversation_opened.emit(self.conversation)
 
-    def _begin_reply(self, replaced: Turn | None = None) -> None:
-        conversation_id = self.conversation.conversation_id
-        request = create_request(self.conversation, self.overflow)
-        model_name = self._model.name if self._model else ""
-        writer = self._store.begin_reply(conversation_id, model_name, replaced)
-        self._reply = RunningReply(conversation_id, request.request_id, writer, self)
+    def _begin_reply(self, replaced: Turn | None = None, continued: Turn | None = None) -> None:
+        value, store = self.conversation, self._store
+        conversation_id = value.conversation_id
+        request = create_request(value, self.overflow, continues_reply=continued is not None)
+        if continued is None:
+            model_name = self._model.name if self._model else ""
+            writer = store.begin_reply(conversation_id, model_name, replaced)
+        else:
+            writer = store.continue_reply(conversation_id, continued)
+            self._open.leave_out(continued.turn_id)
+            self.turn_removed.emit(conversation_id, continued.turn_id)
+        self._reply = RunningReply(conversation_id, request.request_id, writer, self, continued)
         self._reply.text_appended.connect(self.text_appended)
         self._reply.tokens_per_second.connect(self.tokens_per_second)
         self._set_state(ChatState.GENERATING)
@@ -284,27 +297,25 @@ class ChatController(QObject):
 
     def _finish_reply(self, reply: RunningReply, stats: TurnStats | None) -> None:
         """`stats` None: interrupted."""
-        self._close_reply(reply)
-        turn = self._save(reply, stats)
+        self._reply = None
+        try:
+            turn = reply.finish(self._store, stats)
+        except ChatStoreError as error:
+            self.failed.emit(ErrorInfo.from_exception(error))
+            turn = reply.to_turn(stats)
         if reply.conversation_id == self.conversation.conversation_id:
             self._open.add(turn)
         self._leave_generating()
         self.reply_finished.emit(reply.conversation_id, turn)
         self.conversations_changed.emit()
 
-    def _save(self, reply: RunningReply, stats: TurnStats | None) -> Turn:
-        try:
-            return self._store.finish_reply(reply.writer, stats)
-        except ChatStoreError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
-            return reply.to_turn(stats)
-
     def _fail_reply(self, reply: RunningReply, error: ErrorInfo) -> None:
         if reply.text:
             self._finish_reply(reply, None)
             self.failed.emit(error)
             return
-        self._close_reply(reply)
+        reply.close()
+        self._reply = None
         with self._reported_errors():
             self._store.discard_reply(reply.writer)
         self._leave_generating()
@@ -313,10 +324,8 @@ class ChatController(QObject):
 
     def _show_discarded(self, reply: RunningReply) -> None:
         """The version that a failed reply was to replace is there again."""
-        if reply.conversation_id != self.conversation.conversation_id:
-            return
         with self._reported_errors():
-            if self._open.reload():
+            if reply.conversation_id == self._open.value.conversation_id and self._open.reload():
                 self.conversation_opened.emit(self.conversation)
 
     def _interrupt_reply(self) -> None:
@@ -326,10 +335,6 @@ class ChatController(QObject):
     def _leave_generating(self) -> None:
         if self._state is ChatState.GENERATING:
             self._set_state(ChatState.READY)
-
-    def _close_reply(self, reply: RunningReply) -> None:
-        reply.close()
-        self._reply = None
 
     # --- events ------------------------------------------------------------------------------
     @Slot(object)

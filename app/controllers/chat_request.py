@@ -13,12 +13,17 @@ from app.engine.request import Message, OverflowPolicy, Request, SamplingParams
 
 
 def create_request(
-    conversation: Conversation, overflow: OverflowPolicy = OverflowPolicy.DROP_OLDEST
+    conversation: Conversation,
+    overflow: OverflowPolicy = OverflowPolicy.DROP_OLDEST,
+    *,
+    continues_reply: bool = False,
 ) -> Request:
     """The conversation as the engine wants it: templates expect turns to alternate, so neighbours
     of one role (a reply in between failed) become one message, and empty turns are left out. What
     was thought before an answer goes beside it; the template decides what the model sees again."""
     messages = [message for message, _ in _messages_with_turns(conversation)]
+    if continues_reply:  # its thoughts, too, go on
+        messages[-1] = Message("assistant", conversation.turns[-1].content)
     if conversation.system_prompt:
         messages.insert(0, Message("system", conversation.system_prompt))
     return Request(
@@ -26,6 +31,7 @@ def create_request(
         sampling=to_sampling_params(conversation.sampling),
         cache_key=conversation.conversation_id,
         overflow=overflow,
+        continues_reply=continues_reply,
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.reply_writer import ReplyWriter
+from app.chat.store import ChatStore
 from app.chat.transcript import Turn, TurnStats
 from app.controllers.token_rate import TokenRate
 from app.core.events import TokensGenerated
@@ -30,9 +32,16 @@ class RunningReply(QObject):
     tokens_per_second = Signal(float)
 
     def __init__(
-        self, conversation_id: str, request_id: str, writer: ReplyWriter, parent: QObject
+        self,
+        conversation_id: str,
+        request_id: str,
+        writer: ReplyWriter,
+        parent: QObject,
+        earlier: Turn | None = None,
     ) -> None:
+        """`earlier`: the turn as it was, where it goes on."""
         super().__init__(parent)
+        self._earlier = earlier
         self.conversation_id = conversation_id
         self.request_id = request_id
         self.writer = writer
@@ -47,7 +56,8 @@ class RunningReply(QObject):
     @property
     def text(self) -> str:
         """All of it so far."""
-        return "".join(self._parts)
+        before = self._earlier.content if self._earlier else ""
+        return before + "".join(self._parts)
 
     def add(self, event: TokensGenerated) -> None:
         """New tokens: the text goes to the writer at once, to the page with the next tick."""
@@ -56,6 +66,21 @@ class RunningReply(QObject):
         if event.text:
             self._parts.append(event.text)
             self.writer.append(event.text)
+
+    def finish(self, store: ChatStore, stats: TurnStats | None) -> Turn:
+        """Ends it and saves the rest; `stats` None: interrupted. Raises ChatStoreError."""
+        self.close()
+        return store.finish_reply(self.writer, self._with_earlier(stats))
+
+    def _with_earlier(self, stats: TurnStats | None) -> TurnStats | None:
+        """The numbers of the last part, but all tokens."""
+        before = self._earlier.stats if self._earlier else None
+        if before is None or (stats is None and self._parts):
+            return stats
+        if stats is None:
+            return before
+        num_tokens = before.completion_tokens + stats.completion_tokens
+        return replace(stats, completion_tokens=num_tokens)
 
     def close(self) -> None:
         """Tells the rest of the text; no signal comes after that."""
@@ -71,7 +96,7 @@ class RunningReply(QObject):
             role="assistant",
             content=self.text,
             created=datetime.now(UTC),
-            stats=stats,
+            stats=self._with_earlier(stats),
             is_interrupted=stats is None,
         )
 

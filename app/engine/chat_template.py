@@ -85,6 +85,21 @@ class ChatTemplate:
                 f"The model's chat template refused this conversation: {error}"
             ) from error
 
+    def render_open(self, messages: Sequence[Message], **variables: Any) -> str:
+        """The prompt up to where the last message ends, for a reply that goes on.
+
+        As transformers' `continue_final_message`. Raises as `render`, and UnsupportedError where
+        the template does not write the last message as it is.
+        """
+        text = self.render(messages, add_generation_prompt=False, **variables)
+        content = messages[-1].content.strip()
+        position = text.rfind(content) if content else -1
+        if position < 0:
+            raise UnsupportedError(
+                "The model's chat template does not show this reply as it is: it cannot go on."
+            )
+        return text[: position + len(content)]
+
     def reads_tools(
         self, messages: Sequence[Message | Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
     ) -> bool:

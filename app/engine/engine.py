@@ -178,7 +178,7 @@ class Engine:
             ),
             detokenizer=Detokenizer(
                 self._tokenizer,
-                continues_text=request.prompt is not None,
+                continues_text=request.prompt is not None or request.continues_reply,
                 shown_ids=shown_special_ids(self._tokenizer, request),
             ),
             stop_strings=create_stop_strings(self._tokenizer, request),

@@ -63,7 +63,8 @@ class PromptEncoder:
             raise UsageError("The model has no chat template; give it a raw prompt instead.")
         if request.tools and not template.reads_tools(messages, request.tools):
             messages = tell_tools(messages, request.tools)
-        text = template.render(messages, tools=request.tools, **request.template_kwargs)
+        render = template.render_open if request.continues_reply else template.render
+        text = render(messages, tools=request.tools, **request.template_kwargs)
         return self._tokenizer.encode_chat(text)
 
     def _encode_what_fits(self, request: Request) -> Prompt:

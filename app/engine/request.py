@@ -93,10 +93,10 @@ class Request:
     `enable_thinking` or `documents`. shows_markers: the caller takes the text apart with
     `app.engine.output_parser`: the special tokens that its format is written with stay in it. Else
     thoughts stand between `<think>` and `</think>`, however the model marks them, and all special
-    tokens are left out. num_logprobs: None for none, 0 for those of the chosen tokens, up to 20
-    for those of the likeliest besides. priority: lower goes first; the window's chat has 0, the
-    port 1. client: who asks, as shown in the list of requests. cache_key: the conversation whose KV
-    cache is kept on disk.
+    tokens are left out. num_logprobs: None for none, 0 for those of the chosen tokens, up to 20 for
+    those of the likeliest besides. priority: lower goes first; the window's chat has 0, the port 1.
+    continues_reply: the last message is a reply that goes on where it ends. client: who asks, as
+    shown in the list of requests. cache_key: the conversation whose KV cache is kept on disk.
     """
 
     messages: tuple[Message, ...] = ()
@@ -111,5 +111,6 @@ class Request:
     num_logprobs: int | None = None
     priority: int = 0
     overflow: OverflowPolicy = OverflowPolicy.STOP
+    continues_reply: bool = False
     client: str = ""
     cache_key: str | None = None

@@ -381,6 +381,7 @@ class MainWindow(QMainWindow):
             "Ctrl+B": chat.toggle_conversations,
             "Ctrl+Shift+B": chat.toggle_panel,
             "Ctrl+R": chat.regenerate,
+            "Alt+Return": self._controllers.chat.continue_reply,
             "Esc": chat.stop_reply,
         }
         on_chat = {

@@ -124,6 +124,11 @@ class FakeEngine:
         self._post(MemorySampled(1, 2, 3, 4, 5_000_000_000, 8_000_000_000))
 
     def _reply(self, request: Request) -> None:
+        if request.continues_reply:
+            said = request.messages[-1]
+            self._post(TokensGenerated(request.request_id, (0,), f"more than {said.content!r}"))
+            self._finish(request, "")
+            return
         word, _, number = request.messages[-1].content.splitlines()[-1].partition(" ")
         if word == "fail":
             error = ErrorInfo.from_exception(ContextLengthError("The prompt is too long."))

@@ -408,3 +408,21 @@ def test_unknown_conversation_is_one_sentence(qtbot: QtBot, chat: ChatController
     with qtbot.waitSignal(chat.failed, timeout=TIMEOUT_MS) as blocker:
         chat.open_conversation("no such id")
     assert "does not exist" in blocker.args[0].message
+
+
+def test_a_reply_goes_on_where_it_ended(qtbot: QtBot, ready: ChatController) -> None:
+    first = converse(qtbot, ready, "count 3")
+    with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS) as blocker:
+        ready.continue_reply()
+        assert ready.reply_text == counted(3)
+    whole = blocker.args[1]
+    assert whole.turn_id == first.turn_id
+    assert whole.content == counted(3) + "more than '0 1 2 '"
+    assert first.stats
+    assert whole.stats
+    assert whole.stats.completion_tokens > first.stats.completion_tokens
+    assert saved_turns(ready.conversation.conversation_id)[-1] == (
+        "assistant",
+        whole.content,
+        False,
+    )

@@ -50,6 +50,18 @@ def saved_reply(conversation_id: str) -> Turn:
     return turn
 
 
+def test_a_reply_that_was_cut_goes_on_as_it_would_have(qtbot: QtBot, chat: ChatController) -> None:
+    chat.new_conversation(sampling=GREEDY)
+    question = "Count from one to twenty, in words."
+    whole = converse(qtbot, chat, question).content
+    chat.new_conversation(sampling=replace(GREEDY, max_tokens=12))
+    first = converse(qtbot, chat, question)
+    assert whole.startswith(first.content)
+    with qtbot.waitSignal(chat.reply_finished, timeout=TIMEOUT_MS) as blocker:
+        chat.continue_reply()
+    assert blocker.args[1].content == whole
+
+
 def test_what_is_measured_is_what_the_prompt_takes(qtbot: QtBot, chat: ChatController) -> None:
     meter = ContextMeter(chat.engine)
     chat.new_conversation(system_prompt="Be brief.", sampling=replace(GREEDY, max_tokens=4))

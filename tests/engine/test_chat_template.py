@@ -153,6 +153,23 @@ def test_the_starter_chat_equals_transformers_text_and_ids(
         assert tokenizer.encode_chat(text) == ids
 
 
+@pytest.mark.parametrize("answer", ["Hello! I am", "One\n\ntwo ", "Hi"])
+def test_a_reply_that_goes_on_is_open_as_in_transformers(answer: str) -> None:
+    turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": answer}]
+    template = ChatTemplate.from_config(TEMPLATES["chatml"], TOKENS)
+    text = template.render_open([Message(turn["role"], turn["content"]) for turn in turns])
+    assert text == _render_by_transformers(
+        TEMPLATES["chatml"], turns, add_generation_prompt=False, continue_final_message=True
+    )
+    assert text.endswith(answer.strip())
+
+
+def test_a_template_that_hides_the_reply_cannot_let_it_go_on() -> None:
+    template = ChatTemplate.from_config("{{ messages | length }}", TOKENS)
+    with pytest.raises(UnsupportedError, match="cannot go on"):
+        template.render_open([Message("user", "Hi"), Message("assistant", "Hello")])
+
+
 def test_the_date_is_today() -> None:
     template = ChatTemplate.from_config("{{ strftime_now('%Y-%m-%d') }}", {})
     assert time.strptime(template.render([]), "%Y-%m-%d") >= time.strptime("2024-01-01", "%Y-%m-%d")

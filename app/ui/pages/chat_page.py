@@ -205,7 +205,7 @@ class ChatPage(QWidget):
 
     def _on_reply_started(self, conversation_id: str) -> None:
         if conversation_id == self._open_id:
-            self.transcript.begin_reply(self._model_name)
+            self.transcript.begin_reply(self._model_name, self._controller.reply_text)
             self._update_empty()
 
     def _on_prefill_progressed(self, progress: PrefillProgressed) -> None:
@@ -347,6 +347,7 @@ class ChatPage(QWidget):
         self.meter.measured.connect(self._on_context_measured)
         self.transcript.regenerate_requested.connect(self.regenerate)
         self.transcript.edited.connect(self._on_edited)
+        self.transcript.continue_requested.connect(self._controller.continue_reply)
         self.transcript.version_requested.connect(self._controller.show_version)
         self.top_bar.conversations_toggled.connect(self.conversations.setVisible)
         self.top_bar.panel_toggled.connect(self.panel.setVisible)

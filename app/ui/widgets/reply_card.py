@@ -24,10 +24,12 @@ class ReplyCard(QWidget):
 
     Signals:
         regenerate_requested: the user wants another one.
+        continue_requested: it shall go on where it ends.
         version_requested(turn_id: int, steps: int)
     """
 
     regenerate_requested = Signal()
+    continue_requested = Signal()
     version_requested = Signal(int, int)
 
     def __init__(self, model_name: str, parent: QWidget | None = None) -> None:
@@ -45,6 +47,8 @@ class ReplyCard(QWidget):
         )
         self._regenerate = IconButton("regenerate", self.tr("Regenerate (Ctrl+R)"), size=16)
         self._regenerate.clicked.connect(self.regenerate_requested)
+        self.continue_button = IconButton("continue", self.tr("Continue (Alt+Enter)"), size=16)
+        self.continue_button.clicked.connect(self.continue_requested)
         self.versions = VersionSwitch()
         self.versions.requested.connect(self._on_version_requested)
         self._build()
@@ -101,6 +105,7 @@ class ReplyCard(QWidget):
     def set_can_regenerate(self, can: bool) -> None:
         """Only the last reply can be made again."""
         self._regenerate.setVisible(can)
+        self.continue_button.setVisible(can)
 
     def _show_parts(self, parts: ReplyText) -> None:
         self.thoughts.show_thought(parts.thought, is_thinking=parts.is_thinking)
@@ -129,6 +134,7 @@ class ReplyCard(QWidget):
         footer.addWidget(self.versions)
         footer.addWidget(self._stats, 1)
         footer.addWidget(self.copy_button)
+        footer.addWidget(self.continue_button)
         footer.addWidget(self._regenerate)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -137,7 +143,7 @@ class ReplyCard(QWidget):
             layout.addWidget(widget)
         layout.addLayout(footer)
         self._show_footer(False)
-        self._regenerate.hide()
+        self.set_can_regenerate(False)
 
 
 def describe_reply(turn: Turn) -> str:

@@ -28,11 +28,13 @@ class TranscriptView(QScrollArea):
 
     Signals:
         regenerate_requested: another last reply is wanted.
+        continue_requested: the last reply shall go on.
         edited(turn_id: int, str): a message shall read so, and be answered again.
         version_requested(turn_id: int, steps: int): another version of a turn.
     """
 
     regenerate_requested = Signal()
+    continue_requested = Signal()
     edited = Signal(int, str)
     version_requested = Signal(int, int)
 
@@ -151,6 +153,7 @@ class TranscriptView(QScrollArea):
     def _create_reply_card(self, model_name: str) -> ReplyCard:
         card = ReplyCard(model_name)
         card.regenerate_requested.connect(self.regenerate_requested)
+        card.continue_requested.connect(self.continue_requested)
         card.version_requested.connect(self.version_requested)
         return card
 
