@@ -142,6 +142,16 @@ def test_thoughts_that_are_switched_off_are_not_waited_for(tokenizer_of: Create)
     assert not detect_format(tokenizer_of("qwen3"), off).thinks
 
 
+@pytest.mark.parametrize("name", ["open think", "qwen3"])
+def test_a_reply_that_goes_on_has_its_thoughts_behind_it(tokenizer_of: Create, name: str) -> None:
+    going_on = replace(
+        CHAT, messages=(*CHAT.messages, Message("assistant", "It is")), continues_reply=True
+    )
+    found = detect_format(tokenizer_of(name), going_on)
+    assert not found.thinks
+    assert not found.think.is_open
+
+
 @pytest.mark.parametrize("forced", [ForcedTool(), ForcedTool("now"), ForcedTool("weather")])
 @pytest.mark.parametrize("name", WITH_CALLS)
 def test_a_forced_call_is_written_and_read_back(

@@ -67,7 +67,8 @@ def detect_format(tokenizer: Tokenizer, request: Request) -> ReplyFormat:
         return ReplyFormat(calls, ThinkMarkers(), thinks=True)
     is_mistral = _is_known(_MISTRAL_THINK.opening, source, tokenizer)
     think = _MISTRAL_THINK if is_mistral else ThinkMarkers()
-    if not any(_is_known(text, source, tokenizer) for text in (think.opening, think.closing)):
+    is_known = any(_is_known(text, source, tokenizer) for text in (think.opening, think.closing))
+    if not is_known or request.continues_reply:  # which has its thoughts behind it
         return ReplyFormat(calls, think, thinks=False)
     end = _render_probe(template, request.template_kwargs)
     opened, closed = end.rfind(think.opening), end.rfind(think.closing)
