@@ -36,8 +36,10 @@ def test_config_json_is_enough(hub: FakeHub, tmp_path: Path) -> None:
     assert "fail" not in {check["status"] for check in rows.values()}
     assert document["report"]["name"] == "tiny-qwen"
     asked = {request.path for request in hub.requests}
-    revisions = ("main", COMMIT)
-    assert asked <= {f"/{REPOSITORY}/resolve/{revision}/config.json" for revision in revisions}
+    assert asked == {
+        f"/api/models/{REPOSITORY}/revision/main",
+        f"/{REPOSITORY}/resolve/{COMMIT}/config.json",
+    }
 
 
 def test_a_repository_that_is_not_there(hub: FakeHub, tmp_path: Path) -> None:
@@ -45,6 +47,17 @@ def test_a_repository_that_is_not_there(hub: FakeHub, tmp_path: Path) -> None:
     assert ran.returncode == 1
     last = ran.stderr.rstrip().splitlines()[-1]
     assert last == (
-        "deepinfer: The hub has no repository someone/nothing, or it is private "
-        f"({hub.endpoint}/someone/nothing)."
+        "deepinfer: The hub has no repository someone/nothing, or this token may not "
+        f"see it ({hub.endpoint}/someone/nothing)."
     )
+
+
+def test_a_hub_that_is_not_there_is_one_sentence_and_no_other_line(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    hub.endpoint = "http://127.0.0.1:9"
+    ran = run(hub, tmp_path / "hf", "validate", REPOSITORY, "--json")
+    assert ran.returncode == 1
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("deepinfer: The hub did not answer for the list of files at main")
+    assert "check the connection or the address of the hub" in line
