@@ -2,7 +2,8 @@
 
 Half of the clients read their streams to the end, some drop them midway, some ask for JSON that
 must match a schema, some ask what is refused. A probe asks the same greedy question all the time:
-its text must never change. Prints JSON; `rss_*` are those of the server's process.
+its text must never change. Prints JSON; `rss_*` are those of the server's process once all pages of
+its KV cache were written, the growth is that of the second half.
 """
 
 from __future__ import annotations
@@ -23,11 +24,9 @@ from app.hub.starter import require_starter
 from benchmarks.measure import own_home, print_json, run_json
 from benchmarks.server_process import find_port, own_command, run_server
 
-_CONTEXT_LEN = 1024
+_CONTEXT_LEN = 512
+_NUM_SLOTS = 8
 _CHAT = "/v1/chat/completions"
-_WARM_UP_S = (
-    30.0  # until all pages of the KV cache were written once, and a baseline means something
-)
 _SAMPLE_S = 5.0
 _SCHEMA = {
     "type": "object",
@@ -40,13 +39,21 @@ _SCHEMA = {
 class Soak:
     """Clients that run until a deadline, and what they counted."""
 
-    def __init__(self, base_url: str, deadline_s: float) -> None:
+    def __init__(self, base_url: str) -> None:
         self._client = httpx2.AsyncClient(base_url=base_url, timeout=300)
-        self._deadline_s = deadline_s
+        self._deadline_s = 0.0
         self.counts: Counter[str] = Counter()
 
-    async def run(self, num_clients: int) -> None:
+    async def fill_cache(self) -> None:
+        """Writes every page of the KV cache once: until then memory grows, and may."""
+        rng = random.Random(0)
+        long = {"max_tokens": _CONTEXT_LEN, "ignore_eos": True}
+        bodies = [{**_story(rng), **long} for _ in range(_NUM_SLOTS)]
+        await asyncio.gather(*(self._client.post(_CHAT, json=body) for body in bodies))
+
+    async def run(self, num_clients: int, minutes: float) -> None:
         """Each client draws what it does next."""
+        self._deadline_s = time.monotonic() + 60 * minutes
         async with self._client:
             expected = await self._probe()
             await asyncio.gather(
@@ -115,15 +122,16 @@ class Soak:
 def _story(rng: random.Random) -> dict[str, Any]:
     question = f"Tell story {rng.randrange(10**6)} of a {rng.choice(('river', 'road', 'house'))}."
     return {
-        "messages": [{"role": "user", "content": question * rng.randrange(1, 20)}],
+        "messages": [{"role": "user", "content": question * rng.randrange(1, 12)}],
         "max_tokens": rng.randrange(16, 96),
         "temperature": rng.choice((0, 1)),
     }
 
 
 async def _soak(base_url: str, pid: int, args: argparse.Namespace) -> dict[str, Any]:
+    soak = Soak(base_url)
+    await soak.fill_cache()
     started_s = time.monotonic()
-    soak = Soak(base_url, started_s + 60 * args.minutes)
     samples: list[tuple[float, int]] = []
 
     async def sample() -> None:
@@ -132,19 +140,15 @@ async def _soak(base_url: str, pid: int, args: argparse.Namespace) -> dict[str, 
             await asyncio.sleep(_SAMPLE_S)
 
     sampler = asyncio.create_task(sample())
-    await soak.run(args.clients)
+    await soak.run(args.clients, args.minutes)
     sampler.cancel()
-    settled = [rss for at_s, rss in samples if at_s >= _WARM_UP_S] or [samples[-1][1]]
     return {
         "seconds": time.monotonic() - started_s,
         "counts": dict(soak.counts),
         "rss_start_bytes": samples[0][1],
-        "rss_settled_bytes": settled[0],
-        "rss_end_bytes": settled[-1],
+        "rss_end_bytes": samples[-1][1],
         "rss_peak_bytes": max(rss for _, rss in samples),
-        "rss_growth_bytes_per_minute": _slope(
-            [(at_s, rss) for at_s, rss in samples if at_s >= _WARM_UP_S]
-        ),
+        "rss_growth_bytes_per_minute": _slope(samples[len(samples) // 2 :]),
     }
 
 
