@@ -26,6 +26,7 @@ WINDOW = """
     from app.controllers.conversion import ConversionController
     from app.controllers.library import LibraryController
     from app.core.paths import chats_path, library_dir
+    from app.workers.commands import LoadModel
 
     def loaded_files(pid):
         return sorted({{Path(part.path).name for part in psutil.Process(pid).memory_maps()}})
