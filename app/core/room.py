@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ def check_room(needs: Sequence[Need]) -> None:
     volumes: dict[int, list[Need]] = {}
     for need in needs:
         if need.num_bytes > 0:
-            volumes.setdefault(os.stat(existing_part(need.folder)).st_dev, []).append(need)
+            volumes.setdefault(volume_of(existing_part(need.folder)), []).append(need)
     for together in volumes.values():
         _check_volume(together)
 
@@ -37,6 +36,11 @@ def check_room(needs: Sequence[Need]) -> None:
 def existing_part(folder: Path) -> Path:
     """The folder, or the nearest one above it that is there."""
     return next(p for p in (folder, *folder.absolute().parents) if p.exists())
+
+
+def volume_of(folder: Path) -> int:
+    """Tells volumes apart."""
+    return folder.stat().st_dev
 
 
 def free_bytes(folder: Path) -> int:

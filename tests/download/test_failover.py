@@ -76,6 +76,19 @@ def test_a_mirror_goes_on_where_the_first_ended(
     assert f"{hub.endpoint} does not answer; {mirror.endpoint} goes on." in meter.read().note
 
 
+def test_a_mirror_gets_no_token_of_the_first(
+    hub: FakeHub, mirror: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
+    monkeypatch.setenv("HF_TOKEN", "hf_ofTheFirstAlone")
+    _break(hub, 1_500_000)
+    _pull(tmp_path, hub, mirror)
+    assert {r.authorization for r in hub.requests if r.host in hub.endpoint} == {
+        "Bearer hf_ofTheFirstAlone"
+    }
+    assert {request.authorization for request in mirror.requests} == {None}
+
+
 def test_a_mirror_with_other_bytes_is_refused(
     hub: FakeHub, mirror: FakeHub, tmp_path: Path
 ) -> None:
