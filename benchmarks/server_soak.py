@@ -54,11 +54,14 @@ class Soak:
     async def run(self, num_clients: int, minutes: float) -> None:
         """Each client draws what it does next."""
         self._deadline_s = time.monotonic() + 60 * minutes
-        async with self._client:
-            expected = await self._probe()
-            await asyncio.gather(
-                self._probe_on(expected), *(self._run_client(i) for i in range(num_clients))
-            )
+        expected = await self._probe()
+        await asyncio.gather(
+            self._probe_on(expected), *(self._run_client(i) for i in range(num_clients))
+        )
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._client.aclose()
 
     async def _run_client(self, index: int) -> None:
         rng = random.Random(index)
@@ -142,6 +145,7 @@ async def _soak(base_url: str, pid: int, args: argparse.Namespace) -> dict[str, 
     sampler = asyncio.create_task(sample())
     await soak.run(args.clients, args.minutes)
     sampler.cancel()
+    await soak.close()
     return {
         "seconds": time.monotonic() - started_s,
         "counts": dict(soak.counts),

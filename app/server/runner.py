@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import threading
@@ -122,6 +123,14 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.settled.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Behind uvicorn's, which leaves connections open whose clients take longer than is
+        waited for: theirs would last until the garbage collector comes by."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0.01)  # for the loop to close them
 
     def serve_on(self, listener: socket.socket) -> None:
         """The thread's work; signals stay with the main thread."""

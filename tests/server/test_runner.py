@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from contextlib import closing
@@ -115,6 +116,22 @@ def test_closing_ends_what_runs_and_tells_the_clients(host: EngineHost) -> None:
     assert {end.state for end in ends} == {ServerRequestState.CANCELLED}
     assert len(ends) == 12
     assert isinstance(events[-1], ServerStopped)
+
+
+def test_a_client_that_does_not_read_does_not_hold_the_port(host: EngineHost) -> None:
+    """More is sent than the system takes for it, so that its connection cannot end in order."""
+    runner = ServerRunner(host, ServerOptions(port=0))
+    runner.start()
+    with RawClient(runner) as client:
+        request = f"GET /openapi.json HTTP/1.1\r\nHost: {client.host}\r\n\r\n".encode()
+        client.send(1000 * request)
+        client.read_until(b"OpenAI")
+        gc.disable()  # it would close what is left open
+        try:
+            runner.stop()
+            client.read_all()
+        finally:
+            gc.enable()
 
 
 def test_a_request_is_told_from_its_start_to_its_end(start_server: StartServer) -> None:
