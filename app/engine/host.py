@@ -243,6 +243,7 @@ class EngineHost:
         loaded.engine.use_store(self._options.open_store(loaded))
         self._last_load, self._model = load, loaded.model
         self._tokenizer = loaded.tokenizer
+        self._metrics = loaded.engine.metrics()
         self._next_sample_s = self._last_step_s = time.monotonic()
         self._set_state(EngineState.READY, loaded.model)
         return loaded.model
