@@ -45,6 +45,7 @@ def to_chat_requests(
             template_kwargs=_to_template_kwargs(body),
             constraint=constraint,
             shows_markers=True,
+            continues_reply=bool(body.continue_final_message),
             num_logprobs=_to_num_logprobs(body),
             priority=PORT_PRIORITY,
             client=client,

@@ -111,6 +111,7 @@ class ChatCompletionRequest(GenerationFields):
     """`max_completion_tokens` is the newer name of `max_tokens` and goes before it.
 
     `chat_template_kwargs` are variables of the model's own template, such as `enable_thinking`.
+    With `continue_final_message` (vLLM's) the last message is a reply that goes on where it ends.
     """
 
     messages: Annotated[list[ChatMessage], Field(min_length=1)]
@@ -123,3 +124,4 @@ class ChatCompletionRequest(GenerationFields):
     parallel_tool_calls: bool | None = None
     reasoning_effort: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None
+    continue_final_message: bool | None = None

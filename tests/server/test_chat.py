@@ -222,3 +222,16 @@ def test_a_second_turn_finds_the_first_in_the_cache(client: OpenAI) -> None:
     assert second.usage
     assert second.usage.prompt_tokens_details
     assert (second.usage.prompt_tokens_details.cached_tokens or 0) >= first.usage.prompt_tokens - 1
+
+
+def test_a_reply_goes_on_where_it_ended(client: OpenAI) -> None:
+    whole = client.chat.completions.create(messages=MESSAGES, **GREEDY).choices[0].message.content
+    assert whole
+    begun = " ".join(whole.split(" ")[:6])
+    reply = client.chat.completions.create(
+        messages=[*MESSAGES, {"role": "assistant", "content": begun}],
+        **{**GREEDY, "max_tokens": 8},
+        extra_body={"continue_final_message": True},
+    )
+    assert reply.choices[0].message.content
+    assert whole.startswith(begun + reply.choices[0].message.content)

@@ -35,6 +35,6 @@ async def _stream_all(server: ServerRunner) -> list[str]:
 
 def test_32_streams_have_the_texts_of_32_requests(server: ServerRunner, client: OpenAI) -> None:
     together = asyncio.run(_stream_all(server))
-    for index in range(0, NUM_STREAMS, 3):
+    for index in range(0, NUM_STREAMS, 5):
         alone = client.chat.completions.create(**_options(index))
         assert together[index] == alone.choices[0].message.content
