@@ -100,6 +100,8 @@ class SelfTest:
         """The real window, shown once and closed; its picture beside the report."""
         from PySide6.QtWidgets import QApplication
 
+        if sys.platform == "win32":  # that platform does not find the fonts there by itself
+            os.environ.setdefault("QT_QPA_FONTDIR", r"C:\Windows\Fonts")
         QApplication([sys.argv[0], "-platform", "offscreen"])
         from app.gui import Program, create_application
 

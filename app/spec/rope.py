@@ -64,7 +64,7 @@ class RopeSpec:
         """
         import numpy as np
 
-        # theta ** x in float32, as torch does it, to agree to the last bit or two.
+        # As torch does it, with theta ** x rounded to float32, to agree to the last bit or two.
         exponents = np.arange(0, self.dim, 2, dtype=np.float32) / np.float32(self.dim)
         match self.rope_type:
             case RopeType.DEFAULT:
@@ -79,9 +79,8 @@ class RopeSpec:
                 return self._yarn(_plain(self.theta, exponents))
             case RopeType.LONGROPE:
                 divisors = self._longrope_divisors(max_model_len)
-                return (np.float32(1.0) / (divisors * np.float32(self.theta) ** exponents)).astype(
-                    np.float32
-                )
+                powers = _power(self.theta, exponents)
+                return (np.float32(1.0) / (divisors * powers)).astype(np.float32)
             case RopeType.TABLE:
                 return np.array(self.inv_freq, dtype=np.float32)
 
@@ -173,7 +172,15 @@ class RopeSpec:
 def _plain(theta: float, exponents: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     import numpy as np
 
-    return np.asarray(np.float32(1.0) / np.float32(theta) ** exponents, dtype=np.float32)
+    return np.asarray(np.float32(1.0) / _power(theta, exponents), dtype=np.float32)
+
+
+def _power(theta: float, exponents: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """theta ** exponents, rounded once: NumPy's float32 powers on Linux and Windows differ in the
+    last bit, and with them greedy replies."""
+    import numpy as np
+
+    return np.asarray(np.float64(theta) ** exponents.astype(np.float64), dtype=np.float32)
 
 
 def _yarn_mscale(factor: float, mscale: float) -> float:

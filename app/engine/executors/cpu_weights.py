@@ -156,7 +156,9 @@ class NativeWeights:
         for name in ("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"):
             setattr(layer, name, self._handle(checkpoint, f"{prefix}.{name}"))
         layer.conv1d = self._keep(_floats(checkpoint, f"{prefix}.conv1d").T)
-        layer.decay = self._keep(np.exp(_floats(checkpoint, f"{prefix}.A_log")))
+        # In float64, rounded once: NumPy's float32 differs between systems.
+        rates = np.exp(_floats(checkpoint, f"{prefix}.A_log").astype(np.float64))
+        layer.decay = self._keep(rates.astype(np.float32))
         layer.dt_bias = self._vector(checkpoint, f"{prefix}.dt_bias")
         layer.delta_norm = self._vector(checkpoint, f"{prefix}.norm")
 
