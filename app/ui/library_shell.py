@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from app.core.settings import Topic
 from app.ui.controllers import Controllers
 from app.ui.dialogs.move_library_dialog import MoveLibraryDialog
 from app.ui.pages.library_page import LibraryPage
+from app.ui.widgets.library_folder_row import LibraryFolderRow
 
 if TYPE_CHECKING:
     from app.ui.main_window import MainWindow
@@ -21,6 +23,9 @@ class LibraryShell(QObject):
     def __init__(self, page: LibraryPage, controllers: Controllers, window: MainWindow) -> None:
         super().__init__(window)
         self._page, self._controllers, self._window = page, controllers, window
+        self.folder_row = LibraryFolderRow(controllers.disk.library_dir)
+        self.folder_row.move_requested.connect(self.ask_to_move)
+        window.settings_page.add_to_topic(Topic.MODELS, self.folder_row)
         page.chat_requested.connect(window.chat_with)
         page.convert_requested.connect(lambda path: window.offer([path]))
         page.validate_requested.connect(lambda path: window.validate([path]))
@@ -48,6 +53,7 @@ class LibraryShell(QObject):
         self._controllers.disk.move_library(folder)
 
     def _on_library_moved(self, source: Path, target: Path) -> None:
+        self.folder_row.show_folder(target)
         self._controllers.library.set_library_dir(target)
         self._controllers.conversion.set_library_dir(target)
 

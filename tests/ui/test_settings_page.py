@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.settings import SETTING_FIELDS, Settings, Topic
 from app.gui import Program
+from app.ui.dialogs.move_library_dialog import MoveLibraryDialog
 from app.ui.pages.settings_page import SettingsPage
 from app.ui.widgets.calm_spin_box import CalmSpinBox
 from app.ui.widgets.choice_button import ChoiceButton
@@ -114,3 +115,14 @@ def test_zoom_stops_at_its_ends(program: Program, qtbot: QtBot) -> None:
             qtbot.keyClick(program.window, key, Qt.KeyboardModifier.ControlModifier)
         expected = SETTING_FIELDS["font_percent"].metadata[end]
         assert program.settings.values.font_percent == expected
+
+
+def test_the_folder_of_the_models_is_shown_and_can_be_moved(qtbot: QtBot, program: Program) -> None:
+    window = program.window
+    row = window.library_shell.folder_row
+    assert row.folder.text() == str(program.controllers.disk.library_dir)
+    assert row.isVisibleTo(window.settings_page.cards[Topic.MODELS])
+    qtbot.mouseClick(row.move_button, Qt.MouseButton.LeftButton)
+    dialog = window.findChild(MoveLibraryDialog)
+    assert dialog is not None
+    dialog.reject()
