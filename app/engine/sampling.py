@@ -39,7 +39,8 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "temperature": (0.0, 100.0, True),
     "top_p": (0.0, 1.0, False),
     "min_p": (0.0, 1.0, True),
-    "repetition_penalty": (0.0, 100.0, False),
+    # What divides logits must not make them infinite: that would look like an executor's fault.
+    "repetition_penalty": (0.01, 100.0, True),
     "presence_penalty": (-2.0, 2.0, True),
     "frequency_penalty": (-2.0, 2.0, True),
 }

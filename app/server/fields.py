@@ -57,7 +57,9 @@ class GenerationFields(WireModel):
 
     top_k: Annotated[int, Field(ge=-1, le=_MAX_TOKENS)] | None = None
     min_p: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = None
-    repetition_penalty: Annotated[float, Field(gt=0.0, le=100.0, allow_inf_nan=False)] | None = None
+    repetition_penalty: Annotated[float, Field(ge=0.01, le=100.0, allow_inf_nan=False)] | None = (
+        None
+    )
     ignore_eos: bool | None = None
     min_tokens: Annotated[int, Field(ge=0, le=_MAX_TOKENS)] | None = None
     stop_token_ids: Annotated[list[TokenId], Field(max_length=64)] | None = None

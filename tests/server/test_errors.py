@@ -53,6 +53,7 @@ TOOL = {"type": "function", "function": {"name": "f"}}
         ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
         ({"logit_bias": {"a": 1}}, "logit_bias.a"),
         ({"presence_penalty": 3}, "presence_penalty"),
+        ({"repetition_penalty": 5e-324}, "repetition_penalty"),  # would make logits infinite
         ({"response_format": {"type": "xml"}}, "response_format"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
         ({"tools": [{"type": "function"}]}, "tools[0].function"),
