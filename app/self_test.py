@@ -52,7 +52,7 @@ _MAX_TOKENS = 24
 _MODULES = (
     *("numpy", "ml_dtypes", "safetensors", "gguf", "tokenizers", "huggingface_hub", "httpx2"),
     *("jinja2", "psutil", "pygments", "pyqtgraph", "fastapi", "uvicorn", "llguidance", "keyring"),
-    *("send2trash", "PySide6.QtWidgets", "PySide6.QtSvg", "sqlite3", "ssl"),
+    *("send2trash", "pypdf", "unicodeit", "PySide6.QtWidgets", "PySide6.QtSvg", "sqlite3", "ssl"),
 )
 Step = Callable[[], dict[str, Any]]
 _E = TypeVar("_E", bound=Event)

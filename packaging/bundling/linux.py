@@ -60,7 +60,8 @@ def make_environment(options: Options) -> Path:
         run([sys.executable, "-m", "venv", "--clear", folder])
     system = "windows" if is_windows else "linux"
     parts = ["", "kernels", *(["full"] if options.is_full else [])]
-    locks.install(python, [locks.lock_path(system, part) for part in parts], options.work)
+    paths = [*(locks.lock_path(system, part) for part in parts), locks.source_lock_path()]
+    locks.install(python, paths, options.work)
     return python
 
 

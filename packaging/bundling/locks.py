@@ -19,6 +19,8 @@ from bundling.tools import PACKAGING, ROOT, fresh, hash_file, note, run
 LOCKS = PACKAGING / "locks"
 PYTHON_VERSION = "3.11"
 _BUILDERS = ("pyinstaller>=6.22,<7",)
+# Published as source alone; pure Python, so one lock serves both systems.
+_SOURCE_ONLY = ("unicodeit",)
 # pip judges markers by the machine that it runs on, so a lock for Windows made on Linux lacks what
 # only Windows needs, and has what only Linux does.
 _ONLY_WINDOWS = ("pywin32-ctypes", "pefile", "colorama")
@@ -41,6 +43,11 @@ def lock_path(system: str, part: str = "") -> Path:
     """Of `linux` or `windows`: what every bundle is made of; part `full`: what the full one has
     besides; part `kernels`: the compilers of the native parts, which no bundle contains."""
     return LOCKS / f"{system}{'-' if part else ''}{part}.txt"
+
+
+def source_lock_path() -> Path:
+    """Of what must be built from source first, for every system."""
+    return LOCKS / "source.txt"
 
 
 def read_lock(path: Path) -> list[Pin]:
@@ -70,6 +77,9 @@ def make_locks(work: Path) -> None:
     card = [word for word in extras["cuda"] if not word.startswith("nvidia-")]
     compilers = [word for word in extras["cuda"] if word.startswith("nvidia-")]
     lean = [*project["dependencies"], *card, *_BUILDERS]
+    sources = [word for word in lean if _name_of(word) in _SOURCE_ONLY]
+    lean = [word for word in lean if word not in sources]
+    _lock_sources(fresh(work / "sources"), sources)
     for system in ("linux", "windows"):
         wheels = fresh(work / f"wheels-{system}")
         _download(system, wheels, lean)
@@ -108,6 +118,20 @@ def _download(system: str, wheels: Path, requirements: Iterable[str], *options: 
     )
 
 
+def _name_of(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement)[0].lower()
+
+
+def _lock_sources(folder: Path, requirements: Iterable[str]) -> None:
+    options = ("--quiet", "--no-deps", "--no-binary=:all:", "--dest", folder)
+    run([sys.executable, "-m", "pip", "download", *options, *requirements])
+    pins = []
+    for path in folder.glob("*.tar.gz"):
+        name, _, version = path.name.removesuffix(".tar.gz").rpartition("-")
+        pins.append(Pin(re.sub(r"[-_.]+", "-", name).lower(), version, hash_file(path)))
+    write_lock(source_lock_path(), pins)
+
+
 def _pins_of(wheels: Path, without: Iterable[str] = ()) -> Iterator[Pin]:
     for path in sorted(wheels.glob("*.whl")):
         name, version = path.name.split("-")[:2]
@@ -124,21 +148,23 @@ def install(python: Path, locks: Iterable[Path], work: Path) -> None:
         if stamp.is_file() and stamp.read_text(encoding="utf-8") == text and python.exists():
             continue
         note(f"installing {lock.name} ...")
-        run([python, "-m", "pip", "install", "--quiet", *_PINNED, "-r", lock])
+        kind = "--no-binary=:all:" if lock == source_lock_path() else "--only-binary=:all:"
+        run([python, "-m", "pip", "install", "--quiet", kind, *_PINNED, "-r", lock])
         stamp.write_text(text, encoding="utf-8")
 
 
-def install_foreign(locks: Iterable[Path], target: Path) -> None:
-    """Wheels of Windows into a folder, by a pip that runs on Linux."""
+def install_foreign(locks: Iterable[Path], target: Path, work: Path) -> None:
+    """Wheels of Windows into a folder, by a pip that runs on Linux; those of source are built."""
     shutil.rmtree(target, ignore_errors=True)
-    platform = ("--platform", "win_amd64", "--python-version", PYTHON_VERSION)
-    run(
-        [
-            *(sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", *_PINNED),
-            *(*platform, "--target", target),
-            *(word for lock in locks for word in ("-r", lock)),
-        ]
-    )
+    pip, platform = [sys.executable, "-m", "pip"], ("--platform", "win_amd64")
+    into = ("--quiet", "--no-compile", "--target", target)
+    version = ("--python-version", PYTHON_VERSION, "--only-binary=:all:")
+    given = [word for lock in locks for word in ("-r", lock)]
+    run([*pip, "install", *into, *_PINNED, *platform, *version, *given])
+    built = fresh(work / "wheels-built")
+    options = ("--quiet", "--no-binary=:all:", "--wheel-dir", built)
+    run([*pip, "wheel", *options, *_PINNED, "-r", source_lock_path()])
+    run([*pip, "install", *into, "--no-deps", "--no-index", *sorted(built.glob("*-any.whl"))])
 
 
-_PINNED = ("--no-deps", "--require-hashes", "--only-binary=:all:")
+_PINNED = ("--no-deps", "--require-hashes")

@@ -80,13 +80,14 @@ def build_under_wine(options: Options) -> None:
 def _install_python(options: Options, wine: Wine) -> None:
     folder = wine.drive / "python"
     paths = [locks.lock_path("windows", part) for part in ["", *_full(options)]]
-    text = "".join(path.read_text(encoding="utf-8") for path in paths)
+    stated = [*paths, locks.source_lock_path()]
+    text = "".join(path.read_text(encoding="utf-8") for path in stated)
     stamp = wine.drive / "python.installed"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == text:
         return
     windows_python.unpack(folder, options.work)
     note("unpacking the wheels for Windows ...")
-    locks.install_foreign(paths, windows_python.site_packages(folder))
+    locks.install_foreign(paths, windows_python.site_packages(folder), options.work)
     stamp.write_text(text, encoding="utf-8")
 
 
