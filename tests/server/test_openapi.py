@@ -86,6 +86,9 @@ def _call(case: Any) -> None:
 
 def _shorten(body: Any) -> None:
     """A body that is right would be answered to the end of the context."""
-    if isinstance(body, dict):
-        names = [name for name in _LIMITS if isinstance(body.get(name), int)] or ["max_tokens"]
-        body.update({name: min(body.get(name) or 2, 2) for name in names})
+    if not isinstance(body, dict):
+        return
+    given = [name for name in _LIMITS if body.get(name) is not None]
+    body.update({name: min(body[name], 2) for name in given if isinstance(body[name], int)})
+    if not given:
+        body["max_tokens"] = 2
