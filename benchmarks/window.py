@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import httpx2
 from PySide6.QtCore import QCoreApplication, QEventLoop
 
 from app.controllers.conversion_job import ConversionOptions
@@ -119,11 +120,11 @@ class WindowDriver:
 
 
 def _read_reply(base_url: str, prompt: str) -> None:
-    from openai import OpenAI, OpenAIError
-
-    with suppress(OpenAIError), OpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
-        stream = client.chat.completions.create(
-            model="any", messages=[{"role": "user", "content": prompt}], stream=True
-        )
-        for _ in stream:
+    body = {"messages": [{"role": "user", "content": prompt}], "stream": True}
+    url = f"{base_url}/chat/completions"
+    with (
+        suppress(httpx2.HTTPError),
+        httpx2.stream("POST", url, json=body, timeout=_TIMEOUT_S) as response,
+    ):
+        for _ in response.iter_raw():
             pass
