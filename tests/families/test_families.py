@@ -115,5 +115,7 @@ def test_the_cpu_executor_says_the_same(conversions: Conversions, size: int) -> 
 
 @ON_CPU
 def test_the_cpu_executor_says_the_same_of_int8(conversions: Conversions) -> None:
-    want = reference_logits(conversions.int8)
-    np.testing.assert_allclose(cpu_logits(conversions.int8), want, rtol=0, atol=TOLERANCE)
+    """At each position: float32's rounding grows with the logits, which are largest in Gemma."""
+    got, want = cpu_logits(conversions.int8), reference_logits(conversions.int8)
+    errors = np.linalg.norm(got - want, axis=1) / np.linalg.norm(want, axis=1)
+    assert errors.max() <= TOLERANCE
