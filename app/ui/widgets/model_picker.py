@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 from app.controllers.chat_state import ChatState
 from app.core.events import LoadedModel
 from app.core.units import format_bytes
-from app.ui.icons import create_icon
+from app.ui.icons import IconButton, create_icon
 
 if TYPE_CHECKING:
     from app.hub.library import LibraryEntry
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BUSY = (ChatState.LOADING, ChatState.GENERATING, ChatState.UNLOADING)
 
 
-class ModelPicker(QToolButton):
+class ModelPicker(IconButton):
     """Signals:
     model_requested(Path): the folder of a checkpoint.
     unload_requested
@@ -34,15 +34,17 @@ class ModelPicker(QToolButton):
     remote_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("chevron_down", "", parent, size=16)
         self._entries: tuple[LibraryEntry, ...] = ()
         self._state = ChatState.UNLOADED
         self._model: LoadedModel | None = None
-        self.setProperty("kind", "picker")
+        self.set_kind("picker")
         self.setToolTip(self.tr("Load a model (Ctrl+L)"))
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the text
         self.setMenu(QMenu(self))
+        self.menu().setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.menu().aboutToShow.connect(self._fill_menu)
         self._update()
 
@@ -63,7 +65,7 @@ class ModelPicker(QToolButton):
         }
         name = self._model.name if self._model else self.tr("Choose a model")
         text = texts.get(self._state, name)
-        self.setText(f"{text}  ▾")
+        self.setText(text)
         self.setAccessibleName(self.tr("Model: {name}").format(name=text))
 
     def _fill_menu(self) -> None:
