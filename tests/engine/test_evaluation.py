@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import numpy.typing as npt
 import pytest
 
 from app.core.errors import JobCancelledError, UsageError
@@ -43,6 +44,23 @@ class _BigramExecutor(Executor):
         self.length = chunk.start + len(chunk.token_ids)
         positions = np.arange(chunk.start, self.length)
         return [self.table[positions, chunk.token_ids]]
+
+    page_bytes = state_bytes = 0  # nothing is cached
+
+    def _copy_page(self, source: int, target: int) -> None:
+        raise AssertionError
+
+    def _read_page(self, page: int) -> npt.NDArray[np.uint8]:
+        raise AssertionError
+
+    def _write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None:
+        raise AssertionError
+
+    def _read_state(self, slot: int) -> npt.NDArray[np.uint8]:
+        raise AssertionError
+
+    def _write_state(self, slot: int, data: npt.NDArray[np.uint8]) -> None:
+        raise AssertionError
 
     def memory_use(self) -> MemoryUse:
         return MemoryUse(0, 0, 0)
