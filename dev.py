@@ -8,6 +8,7 @@
     python3 dev.py bench [NAME]    the benchmarks, and the table in README.md made from them
     python3 dev.py screenshot      the picture in README.md, taken of the real window
     python3 dev.py install EXTRA   an extra of pyproject.toml: reference, cuda, starter, ...
+    python3 dev.py translate       the window's texts into resources/i18n, translations into the program
     python3 dev.py package [ARGS]  a bundle for this system, or --windows: docs/releasing.md
 
 What was done is stamped in `.venv`, so that a second run starts at once. Notes go to stderr: stdout
@@ -65,6 +66,7 @@ def main() -> int:
         "screenshot": screenshot,
         "install": install,
         "package": package,
+        "translate": translate,
     }
     name, *args = sys.argv[1:] or ["help"]
     if name not in commands:
@@ -126,6 +128,11 @@ def bench(args: list[str]) -> int:
 def screenshot(args: list[str]) -> int:
     prepare_runtime()
     return call("-m", "benchmarks.screenshot", *args)
+
+
+def translate(_args: list[str]) -> int:
+    prepare_runtime()
+    return call(str(ROOT / "packaging" / "bundling" / "translations.py"))
 
 
 def install(args: list[str]) -> int:

@@ -46,6 +46,7 @@ from app.core.settings_store import SettingsStore
 from app.core.single_instance import InstanceDoor
 from app.hub.starter import find_starter
 from app.ui.controllers import Controllers
+from app.ui.language import install_language
 from app.ui.main_window import MainWindow
 from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import BannerTone
@@ -123,6 +124,7 @@ class Program:
         self._garbage = GuiGarbageCollector()
         self.settings = SettingsStore(settings_path())
         values = self.settings.values
+        install_language(app, values.language)
         self.theme = Theme(app, ThemeMode(values.theme), values.font_percent)
         self.store = ChatStore.open(chats_path())
         chat = ChatController(self.store)

@@ -68,6 +68,17 @@ class Settings:
             "dark": QT_TRANSLATE_NOOP("Settings", "Dark"),
         },
     )
+    language: str = _setting(
+        "system",
+        QT_TRANSLATE_NOOP("Settings", "Language"),
+        QT_TRANSLATE_NOOP("Settings", "From the next start on."),
+        Topic.APPEARANCE,
+        choices={
+            "system": QT_TRANSLATE_NOOP("Settings", "Follow the system"),
+            "en": "English",
+            "zh_CN": "简体中文",
+        },
+    )
     font_percent: int = _setting(
         100,
         QT_TRANSLATE_NOOP("Settings", "Text size"),

@@ -56,7 +56,7 @@ def test_nothing_or_one_path_opens_the_window(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
 ) -> None:
     opened: list[Path | None] = []
-    monkeypatch.setattr("app.gui.main", lambda path: opened.append(path) or 0)
+    monkeypatch.setattr("app.gui.main", lambda path, _door: opened.append(path) or 0)
     source = tmp_path / "模型 file.gguf"
     source.touch()
     monkeypatch.chdir(tmp_path)

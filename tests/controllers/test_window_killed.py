@@ -30,6 +30,7 @@ WINDOW = """
     from app.chat.store import ChatStore
     from app.controllers.chat import ChatController
     from app.core.paths import chats_path
+    from app.workers.commands import LoadModel
 
     def show(_, text):
         print(time.monotonic(), len(text), flush=True)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import numpy.typing as npt
 import pytest
 
 from app.core.errors import JobCancelledError, UsageError
