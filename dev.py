@@ -8,7 +8,7 @@
     python3 dev.py bench [NAME]    the benchmarks, and the table in README.md made from them
     python3 dev.py screenshot      the picture in README.md, taken of the real window
     python3 dev.py install EXTRA   an extra of pyproject.toml: reference, cuda, starter, ...
-    python3 dev.py translate       the window's texts into resources/i18n, and translations out of it
+    python3 dev.py translate       the window's texts into resources/i18n, translations out of it
     python3 dev.py package [ARGS]  a bundle for this system, or --windows: docs/releasing.md
 
 What was done is stamped in `.venv`, so that a second run starts at once. Notes go to stderr: stdout
