@@ -68,6 +68,26 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     return {"threads": threads, "server": name, "clients": clients}
 
 
+def render(figures: dict[str, Any]) -> str:
+    """The Markdown table of README.md."""
+    name = figures["server"]
+    lines = [
+        f"{figures['threads']} threads, {name} beside it.",
+        "",
+        "| clients | tokens/s | first token, half of all | first token, 99 % | CPU for a token |",
+        "|---|---|---|---|---|",
+    ]
+    for number, measured in figures["clients"].items():
+        ours, ratios = measured[_OURS], measured["ratios"]
+        lines.append(
+            f"| {number} | {ours['tok_s']:.0f} ({ratios['tok_s']:.2f}x) "
+            f"| {ours['ttft_p50_s']:.2f} s ({ratios['ttft_p50_s']:.2f}x) "
+            f"| {ours['ttft_p99_s']:.2f} s (theirs {measured[name]['ttft_p99_s']:.2f}) "
+            f"| {ours['cpu_ms_per_token']:.1f} ms ({ratios['cpu_ms_per_token']:.2f}x) |"
+        )
+    return "\n".join(lines)
+
+
 def _alternate(
     servers: dict[str, Server], args: argparse.Namespace
 ) -> dict[int, list[dict[str, Run]]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.device import describe_machine
-from benchmarks import conversion_table, cpu_vs_llama_cpp
+from benchmarks import conversion_table, cpu_vs_llama_cpp, server_vs_llama_cpp
 from benchmarks.measure import print_json, run_json
 from kernels.cpu.loader import load
 
@@ -23,6 +23,7 @@ _README = _ROOT / "README.md"
 _BEGIN, _END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 _GRIDS_BEGIN, _GRIDS_END = "<!-- conversions: begin -->", "<!-- conversions: end -->"
 _BESIDE_BEGIN, _BESIDE_END = "<!-- llama.cpp: begin -->", "<!-- llama.cpp: end -->"
+_PORT_BEGIN, _PORT_END = "<!-- port: begin -->", "<!-- port: end -->"
 _QUIET_LOAD = 1.0
 _NAMES = (
     "startup",
@@ -32,7 +33,10 @@ _NAMES = (
     "conversion_table",
     "decode",
     "responsiveness",
+    "download_responsiveness",
+    "library_responsiveness",
     "cpu_vs_llama_cpp",  # where DEEPINFER_LLAMA_CPP_PYTHON names one
+    "server_vs_llama_cpp",  # where DEEPINFER_LLAMA_SERVER does
 )
 
 Rows = list[tuple[str, str]]
@@ -85,13 +89,22 @@ def _decode_rows(figures: dict[str, Any]) -> Rows:
 
 
 def _responsiveness_rows(figures: dict[str, Any]) -> Rows:
-    return [
-        (
-            f"Event loop lateness during {phase}: p99, worst",
-            f"{lateness['p99_ms']:.1f} ms, {lateness['max_ms']:.0f} ms",
-        )
-        for phase, lateness in figures.items()
-    ]
+    return [_lateness_row(phase, lateness) for phase, lateness in figures.items()]
+
+
+def _download_rows(figures: dict[str, Any]) -> Rows:
+    speed = figures["download"]["mb_per_s"]
+    return [_lateness_row(f"a download of {speed:.0f} MB/s", figures["download"])]
+
+
+def _library_rows(figures: dict[str, Any]) -> Rows:
+    num_files = figures["scan"]["files"]
+    return [_lateness_row(f"a look at {num_files} files", figures["scan"])]
+
+
+def _lateness_row(phase: str, lateness: dict[str, Any]) -> tuple[str, str]:
+    what = f"Event loop lateness during {phase}: p99, worst"
+    return what, f"{lateness['p99_ms']:.1f} ms, {lateness['max_ms']:.0f} ms"
 
 
 _ROWS: dict[str, Callable[[dict[str, Any]], Rows]] = {
@@ -101,6 +114,8 @@ _ROWS: dict[str, Callable[[dict[str, Any]], Rows]] = {
     "conversion_memory": _conversion_memory_rows,
     "decode": _decode_rows,
     "responsiveness": _responsiveness_rows,
+    "download_responsiveness": _download_rows,
+    "library_responsiveness": _library_rows,
 }
 
 
@@ -112,7 +127,8 @@ def main(names: list[str]) -> int:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     load()  # is built before anything is timed, as a bundle has it
     disturbance = _describe_disturbance()
-    possible = [n for n in _NAMES if n != "cpu_vs_llama_cpp" or cpu_vs_llama_cpp.is_possible()]
+    beside = {"cpu_vs_llama_cpp": cpu_vs_llama_cpp, "server_vs_llama_cpp": server_vs_llama_cpp}
+    possible = [name for name in _NAMES if name not in beside or beside[name].is_possible()]
     results = {name: run_json("-m", f"benchmarks.{name}") for name in names or possible}
     print_json(results)
     _write_tables(results, disturbance)
@@ -143,6 +159,9 @@ def _write_tables(results: dict[str, Any], disturbance: str) -> None:
     if "cpu_vs_llama_cpp" in results:
         beside = cpu_vs_llama_cpp.render(results["cpu_vs_llama_cpp"])
         text = _replace_between(text, _BESIDE_BEGIN, _BESIDE_END, f"{described}\n{beside}")
+    if "server_vs_llama_cpp" in results:
+        port = server_vs_llama_cpp.render(results["server_vs_llama_cpp"])
+        text = _replace_between(text, _PORT_BEGIN, _PORT_END, f"{described}\n{port}")
     _README.write_text(text, encoding="utf-8")
 
 
