@@ -45,8 +45,8 @@ class OfferedModel:
 
     `main` is the file to open, '' for the whole folder. `is_refused` with the `reason`.
     `max_context` is what fits this machine with the grid that a conversion takes by itself, None
-    where that is not known; `contexts` has all grids. `found_bytes` of `num_bytes` are on this disk already. `template` is
-    present, missing or unknown.
+    where that is not known; `contexts` has all grids. `found_bytes` of `num_bytes` are on this disk
+    already. `template` is present, missing or unknown.
     """
 
     name: str
