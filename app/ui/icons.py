@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from PySide6.QtCore import QBuffer, QByteArray, QEvent, QSize, Qt
-from PySide6.QtGui import QGuiApplication, QIcon, QImageReader, QPixmap
+from PySide6.QtGui import QGuiApplication, QIcon, QImageReader, QPixmap, QPixmapCache
 from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 
 from app.core.paths import resources_dir
@@ -20,12 +20,16 @@ def _svg(name: str) -> str:
 def render_icon(name: str, colour: str, size: int) -> QPixmap:
     """The icon `size` device-independent pixels wide, sharp on the densest screen."""
     ratio = QGuiApplication.instance().devicePixelRatio()  # type: ignore[union-attr]
+    key, pixmap = f"icon {name} {colour} {size} {ratio}", QPixmap()
+    if QPixmapCache.find(key, pixmap):  # each button is styled several times while it is made
+        return pixmap
     data = QByteArray(_svg(name).replace("currentColor", colour).encode())
     buffer = QBuffer(data)
     reader = QImageReader(buffer, QByteArray(b"svg"))
     reader.setScaledSize(QSize(round(size * ratio), round(size * ratio)))
     pixmap = QPixmap.fromImageReader(reader)
     pixmap.setDevicePixelRatio(ratio)
+    QPixmapCache.insert(key, pixmap)
     return pixmap
 
 
