@@ -15,7 +15,7 @@ from app.ui.formats import format_duration
 from app.ui.live_history import WINDOW_S, LiveHistory, MemoryPoint, RatePoint
 from app.ui.theme import Tokens, current_tokens, ui_font
 
-_MIN_WINDOW_S = 60.0
+_MIN_WINDOW_S = 20.0
 _MIB = 1024.0**2
 # From this part of the machine on the ceiling is in view; below, it would flatten the curves.
 _CEILING_FRACTION = 1 / 6
