@@ -1544,7 +1544,7 @@
         <translation>文件夹</translation>
     </message>
     <message>
-        <source>{count} items, {size}  ·  {free} of {all} free</source>
+        <source>Items: {count}, {size}  ·  {free} of {all} free</source>
         <translation>{count} 项，{size}  ·  剩余 {free}，共 {all}</translation>
     </message>
     <message>

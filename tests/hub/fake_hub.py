@@ -275,8 +275,12 @@ class _Handler(BaseHTTPRequestHandler):
             data = file.read(at, min(last, at + hub.step_bytes))
             if is_wrong:
                 data, is_wrong = bytes([data[0] ^ 1]) + data[1:], False
-            self.wfile.write(data)
-            request.sent += len(data)
+            request.sent += len(data)  # first: whoever has the bytes may look at once
+            try:
+                self.wfile.write(data)
+            except OSError:
+                request.sent -= len(data)
+                raise
             at += len(data)
             if faults.pause_s:
                 time.sleep(faults.pause_s)

@@ -84,7 +84,7 @@ def test_items_stand_in_groups_the_largest_first(
         "[Damaged   1 · 1.0 GiB]",
         "org/broken",
     ]
-    assert "6 items, 8.1 GiB" in texts(library_page)
+    assert "Items: 6, 8.1 GiB" in texts(library_page)
     library_page.table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
     assert _rows(library_page)[1:3] == ["SmolLM2", "团队/通义千问 2.5"]
     library_page.table.sortByColumn(0, Qt.SortOrder.DescendingOrder)

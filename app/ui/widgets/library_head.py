@@ -82,7 +82,7 @@ class LibraryHead(QWidget):
             "free": format_bytes(space.free_bytes),
             "all": format_bytes(space.total_bytes),
         }
-        text = self.tr("{count} items, {size}  ·  {free} of {all} free").format(**facts)
+        text = self.tr("Items: {count}, {size}  ·  {free} of {all} free").format(**facts)
         self.summary.setText(text)
         used = space.total_bytes - space.free_bytes
         self.volume.setValue(used * _STEPS // max(space.total_bytes, 1))
