@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from app.core.sentence import Sentence
+
 
 class AppError(Exception):
-    """An expected failure: `message` is one plain sentence, `detail` is for the log."""
+    """An expected failure: `message` is one plain sentence, `detail` is for the log.
 
-    def __init__(self, message: str, *, detail: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+    The sentence is given as a template with its values, so that the window can translate it:
+    `UsageError("{path} does not exist.", path=path)`.
+    """
+
+    def __init__(self, message: str, /, *, detail: str = "", **values: object) -> None:
+        self.message: str = Sentence(message, **values)
+        super().__init__(self.message)
         self.detail = detail
 
 
@@ -31,8 +37,10 @@ class ResourceError(AppError):
 class PortBusyError(ResourceError):
     """A port cannot be listened on; `free_port` could be."""
 
-    def __init__(self, message: str, *, detail: str = "", free_port: int | None = None) -> None:
-        super().__init__(message, detail=detail)
+    def __init__(
+        self, message: str, /, *, detail: str = "", free_port: int | None = None, **values: object
+    ) -> None:
+        super().__init__(message, detail=detail, **values)
         self.free_port = free_port
 
 
@@ -47,8 +55,10 @@ class HubSilentError(ResourceError):
 class HubBusyError(HubSilentError):
     """A hub has had too many requests; `wait_s` is what it asks for, None where it does not say."""
 
-    def __init__(self, message: str, *, detail: str = "", wait_s: float | None = None) -> None:
-        super().__init__(message, detail=detail)
+    def __init__(
+        self, message: str, /, *, detail: str = "", wait_s: float | None = None, **values: object
+    ) -> None:
+        super().__init__(message, detail=detail, **values)
         self.wait_s = wait_s
 
 

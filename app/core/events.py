@@ -12,6 +12,7 @@ from pathlib import Path
 from app.core import errors
 from app.core.cards import CardSample
 from app.core.errors import AppError, JobCancelledError
+from app.core.sentence import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,10 @@ class ErrorInfo:
         """Keeps an AppError's sentence; anything else becomes an internal error."""
         if isinstance(error, AppError):
             return cls(type(error).__name__, error.message, error.detail)
-        return cls("InternalError", f"Internal error: {error or type(error).__name__}", repr(error))
+        reason = str(error) or type(error).__name__
+        return cls(
+            "InternalError", Sentence("Internal error: {reason}", reason=reason), repr(error)
+        )
 
     def to_exception(self) -> AppError:
         """The other way: the AppError that this was made of."""
