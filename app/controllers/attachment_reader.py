@@ -27,7 +27,14 @@ class AttachmentReader(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._waiting: list[Path] = []
+        self._reading: Path | None = None
         self._thread: FunctionThread | None = None
+
+    @property
+    def unread(self) -> tuple[Path, ...]:
+        """What has not arrived yet, in the order of reading."""
+        reading = (self._reading,) if self._reading is not None else ()
+        return (*reading, *self._waiting)
 
     def add(self, paths: Sequence[Path]) -> None:
         """Reads these, behind those that wait."""
@@ -42,7 +49,8 @@ class AttachmentReader(QObject):
 
     def _begin_next(self) -> None:
         if self._thread is None and self._waiting:
-            self._thread = FunctionThread(partial(read_attachment, self._waiting.pop(0)), self)
+            self._reading = self._waiting.pop(0)
+            self._thread = FunctionThread(partial(read_attachment, self._reading), self)
             self._thread.returned.connect(self._on_thread_returned)
             self._thread.errored.connect(self._on_thread_errored)
             self._thread.start()
@@ -63,4 +71,4 @@ class AttachmentReader(QObject):
         if self._thread is not None:
             self._thread.join()
             self._thread.deleteLater()
-            self._thread = None
+            self._thread = self._reading = None

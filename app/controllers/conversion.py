@@ -21,6 +21,7 @@ from app.controllers.conversion_job import (
     kept_options,
 )
 from app.controllers.report_saver import ReportSaver
+from app.controllers.story import Story
 from app.controllers.worker_link import WorkerLink
 from app.core.conversion_events import (
     ConversionFinished,
@@ -37,6 +38,22 @@ from app.workers.commands import CancelJob, DiscardParts
 
 _WAITING = (ConversionState.PLANNED, ConversionState.REFUSED)
 _WORKING = (ConversionState.PLANNING, ConversionState.CONVERTING, ConversionState.EVALUATING)
+_TOLD = (
+    "job_started",
+    "state_changed",
+    "planned",
+    "plan_refused",
+    "progressed",
+    "measured",
+    "evaluation_progressed",
+    "finished",
+    "failed",
+    "cancelled",
+    "evaluated",
+    "evaluation_failed",
+    "evaluation_cancelled",
+)
+_LATEST = ("progressed", "measured", "evaluation_progressed")
 
 
 class ConversionController(QObject):
@@ -46,6 +63,8 @@ class ConversionController(QObject):
     `current_job` is still that job; then the next one starts or the state becomes IDLE. A finished
     one can be evaluated later, which ends in `evaluated`, `evaluation_failed` or
     `evaluation_cancelled`.
+
+    `story` tells a page that is built later of the last job.
 
     Signals (all on the GUI thread):
         state_changed(ConversionState)
@@ -86,6 +105,7 @@ class ConversionController(QObject):
     ) -> None:
         super().__init__(parent)
         self.reports = ReportSaver(self)
+        self.story = Story(self, _TOLD, beginnings=("job_started",), latest=_LATEST)
         self._library_dir = library_dir
         self._state = ConversionState.IDLE
         self._queue: deque[ConversionJob] = deque()
@@ -218,6 +238,7 @@ class ConversionController(QObject):
     def discard_parts(self, output: Path) -> None:
         """Throws away what an interrupted conversion to `output` left."""
         self._link.send(DiscardParts(output))
+        self.story.note("cancelled", False)
         if self._current is None:
             self._link.end()
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.controllers.story import Story
 from app.controllers.worker_link import WorkerLink
 from app.core.download_events import EndpointProbed, RepositoriesFound, RepositoryFound, TokenTold
 from app.core.errors import UsageError, WorkerError
@@ -27,6 +28,8 @@ from app.workers.commands import (
 # A question that nobody waits for any more is not waited for.
 _STOP_TIMEOUT_S = 0.2
 _IDLE_MS = 120_000
+# Of each the last: a search stays behind the repositories that are opened from it.
+_LATEST = ("searched", "looking", "found", "failed", "stopped", "token_told")
 
 
 class HubState(StrEnum):
@@ -39,6 +42,8 @@ class HubState(StrEnum):
 
 class HubController(QObject):
     """Asks hubs in a worker process, which ends when it has had nothing to do for a while.
+
+    `story` tells a page that is built later of the last search and what was opened since.
 
     Signals (all on the GUI thread):
         state_changed(HubState)
@@ -67,6 +72,9 @@ class HubController(QObject):
         self, settings: SettingsStore, parent: QObject | None = None, *, service: str = "hub"
     ) -> None:
         super().__init__(parent)
+        self.story = Story(
+            self, ("searching", *_LATEST), beginnings=("searching",), latest=_LATEST
+        )
         self._settings = settings
         self._state = HubState.IDLE
         self._last: Command | None = None

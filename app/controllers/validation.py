@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.report_saver import ReportSaver
+from app.controllers.story import Story
 from app.controllers.worker_link import WorkerLink
 from app.core.errors import WorkerError
 from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed, WorkerDied
@@ -23,6 +24,20 @@ from app.core.validation_events import (
 )
 from app.workers.commands import CancelJob, ValidateSource
 
+_TOLD = (
+    "begun",
+    "state_changed",
+    "started",
+    "check_started",
+    "check_progressed",
+    "check_finished",
+    "differences_found",
+    "prompts_rendered",
+    "finished",
+    "failed",
+    "cancelled",
+)
+
 
 class ValidationState(StrEnum):
     """What the controller is doing; buttons bind to it."""
@@ -33,7 +48,7 @@ class ValidationState(StrEnum):
 
 
 class ValidationController(QObject):
-    """Validates a path or a repository id.
+    """Validates a path or a repository id; `story` tells a page built later of the last one.
 
     Signals (all on the GUI thread):
         state_changed(ValidationState)
@@ -59,6 +74,7 @@ class ValidationController(QObject):
     def __init__(self, parent: QObject | None = None, *, service: str = "validate") -> None:
         super().__init__(parent)
         self.reports = ReportSaver(self)
+        self.story = Story(self, _TOLD, beginnings=("begun",), latest=("check_progressed",))
         self._state = ValidationState.IDLE
         self._next: str | None = None
         self._link = WorkerLink(service, self)
