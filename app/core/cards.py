@@ -77,7 +77,7 @@ def find_card() -> Card:
     if code == _NO_DEVICE:
         raise ResourceError("The NVIDIA driver finds no card.")
     if code:
-        raise ResourceError(f"The NVIDIA driver cannot start (code {code}).")
+        raise ResourceError("The NVIDIA driver cannot start (code {code}).", code=code)
     return _describe(driver)
 
 
@@ -153,4 +153,6 @@ def _attribute(driver: ctypes.CDLL, device: ctypes.c_int, number: int) -> int:
 
 def _check(code: int) -> None:
     if code:
-        raise ResourceError(f"The NVIDIA driver does not describe its card (code {code}).")
+        raise ResourceError(
+            "The NVIDIA driver does not describe its card (code {code}).", code=code
+        )

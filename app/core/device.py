@@ -71,7 +71,11 @@ def choose_device(requested: str = "auto") -> DeviceChoice:
     word; for `cuda`, what `find_usable_card` raises.
     """
     if requested not in DEVICES:
-        raise UsageError(f"Unknown device {requested!r}: choose one of {', '.join(DEVICES)}.")
+        raise UsageError(
+            "Unknown device {requested!r}: choose one of {devices}.",
+            requested=requested,
+            devices=", ".join(DEVICES),
+        )
     if requested not in ("auto", "cuda"):
         return DeviceChoice(requested, f"Chosen by you; running on {_read_cpu_name()}.")
     try:
@@ -97,18 +101,25 @@ def find_usable_card() -> Card:
     card = find_card()
     if card.compute_capability < OLDEST_COMPUTE_CAPABILITY:
         raise UnsupportedError(
-            f"The {card.name} is too old: it has compute capability "
-            f"{_dotted(card.compute_capability)}, the cuda kernels need "
-            f"{_dotted(OLDEST_COMPUTE_CAPABILITY)}."
+            "The {card} is too old: it has compute capability {found}, the cuda kernels need "
+            "{oldest}.",
+            card=card.name,
+            found=_dotted(card.compute_capability),
+            oldest=_dotted(OLDEST_COMPUTE_CAPABILITY),
         )
     if card.cuda_version < OLDEST_CUDA_VERSION:
         raise ResourceError(
-            f"The driver of the {card.name} is too old: it runs CUDA "
-            f"{_dotted(card.cuda_version)}, the cuda executor needs {_dotted(OLDEST_CUDA_VERSION)}."
+            "The driver of the {card} is too old: it runs CUDA {found}, the cuda executor needs "
+            "{oldest}.",
+            card=card.name,
+            found=_dotted(card.cuda_version),
+            oldest=_dotted(OLDEST_CUDA_VERSION),
         )
     if find_spec("cupy") is None:
         raise MissingExtraError(
-            f"The {card.name} is used through CuPy: {missing_extra('cuda', 'CuPy')}."
+            "The {card} is used through CuPy: {hint}.",
+            card=card.name,
+            hint=missing_extra("cuda", "CuPy"),
         )
     return card
 

@@ -56,6 +56,10 @@ def _check_volume(needs: Sequence[Need]) -> None:
         return
     parts = " + ".join(f"{format_bytes(need.num_bytes)} for {need.what}" for need in needs)
     raise ResourceError(
-        f"The download needs {format_bytes(needed)} ({parts}) and {format_bytes(SPARE_BYTES)} to "
-        f"spare; {folder} has {format_bytes(free)} free."
+        "The download needs {needed} ({parts}) and {spare} to spare; {folder} has {free} free.",
+        needed=format_bytes(needed),
+        parts=parts,
+        spare=format_bytes(SPARE_BYTES),
+        folder=folder,
+        free=format_bytes(free),
     )
