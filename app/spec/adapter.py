@@ -132,7 +132,12 @@ class ArchitectureAdapter:
     def _check_fixed_values(self, config: ConfigReader) -> None:
         for name, wanted in self.fixed_values.items():
             if (found := config.value(name, wanted)) != wanted:
-                raise UnsupportedError(f"{name} {found!r} is not implemented, only {wanted!r}.")
+                raise UnsupportedError(
+                    "{name} {found!r} is not implemented, only {wanted!r}.",
+                    name=name,
+                    found=found,
+                    wanted=wanted,
+                )
 
     def _read_ropes(self, config: ConfigReader, head_dim: int) -> tuple[RopeSpec, RopeSpec | None]:
         facts = RopeFacts(
@@ -154,9 +159,10 @@ class ArchitectureAdapter:
         hidden_size = config.integer("hidden_size")
         if num_heads <= 0 or hidden_size % num_heads:
             raise UnsupportedError(
-                f"hidden_size ({hidden_size}) is not a multiple of "
-                f"num_attention_heads ({num_heads}) "
-                "and head_dim is not given."
+                "hidden_size ({hidden_size}) is not a multiple of num_attention_heads "
+                "({num_heads}) and head_dim is not given.",
+                hidden_size=hidden_size,
+                num_heads=num_heads,
             )
         return int(hidden_size // num_heads)
 
@@ -170,7 +176,9 @@ def _num_layers(config: ConfigReader) -> int:
     """Checked before anything is made per layer: a damaged count would ask for any memory."""
     count = config.integer("num_hidden_layers")
     if not 0 < count <= _MAX_LAYERS:
-        raise UnsupportedError(f"num_hidden_layers must be 1 to {_MAX_LAYERS}, not {count}.")
+        raise UnsupportedError(
+            "num_hidden_layers must be 1 to {most}, not {count}.", most=_MAX_LAYERS, count=count
+        )
     return int(count)
 
 
@@ -178,7 +186,9 @@ def architecture_of(config: ConfigReader) -> str:
     """The one entry of `architectures`."""
     names = config.value("architectures", [])
     if not isinstance(names, list) or len(names) != 1 or not isinstance(names[0], str):
-        raise UnsupportedError(f"architectures must name exactly one class, not {str(names)[:80]}.")
+        raise UnsupportedError(
+            "architectures must name exactly one class, not {names}.", names=str(names)[:80]
+        )
     return names[0]
 
 
@@ -238,5 +248,5 @@ def read_layer_types(names: object) -> tuple[LayerType, ...]:
     known = {str(kind) for kind in LayerType}
     for name in names:
         if name not in known:
-            raise UnsupportedError(f"layer_types: {name!r} is not implemented.")
+            raise UnsupportedError("layer_types: {name!r} is not implemented.", name=name)
     return tuple(LayerType(name) for name in names)

@@ -49,7 +49,7 @@ class ConfigReader:
         if found is not None:
             return found
         if default is _REQUIRED:
-            raise UnsupportedError(f"{self._where} has no {name}.")
+            raise UnsupportedError("{where} has no {name}.", where=self._where, name=name)
         return default
 
     def integer(self, name: str, default: int | None = _REQUIRED) -> Any:
@@ -134,8 +134,16 @@ class ConfigReader:
         if unknown:
             listed = ", ".join(f"{name}={self._config[name]!r}"[:80] for name in unknown[:5])
             raise UnsupportedError(
-                f"{self._where} sets {listed}, which this model family does not know."
+                "{where} sets {listed}, which this model family does not know.",
+                where=self._where,
+                listed=listed,
             )
 
     def _ill_typed(self, name: str, wanted: str, found: object) -> UnsupportedError:
-        return UnsupportedError(f"{self._where}: {name} must be {wanted}, not {str(found)[:60]!r}.")
+        return UnsupportedError(
+            "{where}: {name} must be {wanted}, not {found!r}.",
+            where=self._where,
+            name=name,
+            wanted=wanted,
+            found=str(found)[:60],
+        )

@@ -56,7 +56,9 @@ def hybrid_layers(config: ConfigReader, num_layers: int) -> Window:
     if explicit is not None:
         return None, read_layer_types(explicit)
     if interval < 1:
-        raise UnsupportedError(f"full_attention_interval must be positive, not {interval}.")
+        raise UnsupportedError(
+            "full_attention_interval must be positive, not {interval}.", interval=interval
+        )
     kinds = (
         LayerType.LINEAR if (index + 1) % interval else LayerType.FULL
         for index in range(num_layers)

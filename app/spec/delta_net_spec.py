@@ -58,11 +58,13 @@ class DeltaNetSpec:
             "linear_value_head_dim",
         ):
             if getattr(self, name) <= 0:
-                raise UnsupportedError(f"{name} must be positive.")
+                raise UnsupportedError("{name} must be positive.", name=name)
         if self.linear_num_value_heads % self.linear_num_key_heads:
             raise UnsupportedError(
-                f"linear_num_value_heads ({self.linear_num_value_heads}) is not a multiple of "
-                f"linear_num_key_heads ({self.linear_num_key_heads})."
+                "linear_num_value_heads ({linear_num_value_heads}) is not a multiple of "
+                "linear_num_key_heads ({linear_num_key_heads}).",
+                linear_num_value_heads=self.linear_num_value_heads,
+                linear_num_key_heads=self.linear_num_key_heads,
             )
         # The axes of a kernel of 1 cannot be told apart, and nobody has one.
         if self.linear_conv_kernel_dim < 2:

@@ -67,7 +67,10 @@ def has_biases(file: str, linears: tuple[str, ...], tensors: Collection[str]) ->
     present = [name for name in linears if f"blk.0.{name}.bias" in tensors]
     if present and len(present) != len(linears):
         raise UnsupportedError(
-            f"{file}: only {', '.join(present)} of {', '.join(linears)} have biases."
+            "{file}: only {present} of {linears} have biases.",
+            file=file,
+            present=", ".join(present),
+            linears=", ".join(linears),
         )
     return bool(present)
 

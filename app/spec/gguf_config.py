@@ -42,8 +42,10 @@ def config_from_gguf(
     if not 0 < config["num_hidden_layers"] <= len(shapes):
         # Before anything is made per layer: a damaged count would ask for any amount of memory.
         raise InvalidSourceError(
-            f"{file}: block_count is {config['num_hidden_layers']:,}, but there are only "
-            f"{len(shapes):,} tensors."
+            "{file}: block_count is {num_layers:,}, but there are only {num_tensors:,} tensors.",
+            file=file,
+            num_layers=config["num_hidden_layers"],
+            num_tensors=len(shapes),
         )
     config["vocab_size"] = _vocab_size(shapes, file)
     config["tie_word_embeddings"] = "output.weight" not in shapes
@@ -64,18 +66,22 @@ def architecture_of(metadata: Mapping[str, Any], file: str) -> str:
     if not isinstance(kind, str) or kind != "model":
         raise _not_a_model(file, _article(str(kind)))
     if not isinstance(name, str) or not name:
-        raise InvalidSourceError(f"{file}: the metadata has no general.architecture.")
+        raise InvalidSourceError("{file}: the metadata has no general.architecture.", file=file)
     if name == "clip":
         raise _not_a_model(file, "a vision projector (clip)")
     if name in ("eagle3", "dflash") or name.endswith("_assistant"):
         raise _not_a_model(file, f"a draft model ({name})")
     if name not in ARCHITECTURES:
-        raise UnsupportedError(f"{file}: the architecture {name!r} is not supported.")
+        raise UnsupportedError(
+            "{file}: the architecture {name!r} is not supported.", file=file, name=name
+        )
     return name
 
 
 def _not_a_model(file: str, what: str) -> UnsupportedError:
-    return UnsupportedError(f"{file}: this GGUF holds {what}, not a language model.")
+    return UnsupportedError(
+        "{file}: this GGUF holds {what}, not a language model.", file=file, what=what
+    )
 
 
 def _article(kind: str) -> str:
@@ -119,7 +125,9 @@ def _inner_size(reader: GgufMetadata, architecture: GgufArchitecture) -> int:
 
 def _head_dim(reader: GgufMetadata, hidden_size: int, num_heads: int) -> int:
     if num_heads <= 0:
-        raise InvalidSourceError(f"{reader.file}: attention.head_count is {num_heads}.")
+        raise InvalidSourceError(
+            "{file}: attention.head_count is {num_heads}.", file=reader.file, num_heads=num_heads
+        )
     key_length = reader.integer("attention.key_length", hidden_size // num_heads)
     value_length = reader.integer("attention.value_length", key_length)
     if value_length != key_length:
@@ -141,7 +149,7 @@ def _rotary_dim(reader: GgufMetadata, architecture: GgufArchitecture, head_dim: 
 
 def _vocab_size(shapes: Mapping[str, tuple[int, ...]], file: str) -> int:
     if "token_embd.weight" not in shapes:
-        raise InvalidSourceError(f"{file}: the tensor token_embd.weight is missing.")
+        raise InvalidSourceError("{file}: the tensor token_embd.weight is missing.", file=file)
     return shapes["token_embd.weight"][0]
 
 
@@ -161,7 +169,9 @@ def _token_ids(metadata: Mapping[str, Any], file: str) -> dict[str, int]:
     for name, key in keys.items():
         found = metadata.get(f"tokenizer.ggml.{key}_token_id")
         if found is not None and type(found) is not int:
-            raise InvalidSourceError(f"{file}: tokenizer.ggml.{key}_token_id is not an integer.")
+            raise InvalidSourceError(
+                "{file}: tokenizer.ggml.{key}_token_id is not an integer.", file=file, key=key
+            )
         if found is not None:
             ids[name] = found
     return ids

@@ -65,7 +65,8 @@ class GgufHead:
             return {tensor.name: tensor.shape for tensor in self.tensors}
         if not self.vocab_size:
             raise InvalidSourceError(
-                f"{self.file}: the vocabulary does not begin in the first bytes of the file."
+                "{file}: the vocabulary does not begin in the first bytes of the file.",
+                file=self.file,
             )
         unknown: dict[str, tuple[int, ...]] = {f"#{i}": () for i in range(self.num_tensors)}
         return unknown | {_EMBEDDING: (self.vocab_size,), _OUTPUT: (self.vocab_size,)}

@@ -69,7 +69,10 @@ def read_gguf_header_of(path: Path) -> GgufHeader:
             return read_gguf_header(stream, file=path.name, total_bytes=path.stat().st_size)
     except OSError as error:
         raise InvalidSourceError(
-            f"{path.name}: cannot be read ({error.strerror}).", detail=repr(error)
+            "{name}: cannot be read ({reason}).",
+            name=path.name,
+            reason=error.strerror,
+            detail=repr(error),
         ) from error
 
 
@@ -116,7 +119,9 @@ def _check_magic(cursor: GgufStream) -> None:
         raise cursor.fail("this is a Git LFS pointer, not the model itself; download the real file")
     if head[:4] in _OLD_MAGICS:
         raise UnsupportedError(
-            f"{cursor.file}: the old {_OLD_MAGICS[head[:4]]} format is not supported, only GGUF."
+            "{file}: the old {format} format is not supported, only GGUF.",
+            file=cursor.file,
+            format=_OLD_MAGICS[head[:4]],
         )
     if head[:4] != b"GGUF":
         raise cursor.fail("this is not a GGUF file (it does not start with GGUF)")
@@ -126,10 +131,12 @@ def _check_magic(cursor: GgufStream) -> None:
 def _read_version(cursor: GgufStream) -> int:
     version = int(cursor.read_struct("I", "the version"))
     if version and not version & 0xFFFF:
-        raise UnsupportedError(f"{cursor.file}: big-endian GGUF files are not supported.")
+        raise UnsupportedError("{file}: big-endian GGUF files are not supported.", file=cursor.file)
     if version not in (2, 3):
         raise UnsupportedError(
-            f"{cursor.file}: GGUF version {version} is not supported, only 2 and 3."
+            "{file}: GGUF version {version} is not supported, only 2 and 3.",
+            file=cursor.file,
+            version=version,
         )
     return version
 

@@ -26,7 +26,12 @@ class GgufMetadata:
         self._read.add(name)
         found = self._metadata.get(self._prefix + name, default)
         if found is _REQUIRED:
-            raise InvalidSourceError(f"{self.file}: the metadata has no {self._prefix}{name}.")
+            raise InvalidSourceError(
+                "{file}: the metadata has no {prefix}{name}.",
+                file=self.file,
+                prefix=self._prefix,
+                name=name,
+            )
         return found
 
     def integer(self, name: str, default: int | None = _REQUIRED) -> Any:
@@ -54,7 +59,13 @@ class GgufMetadata:
 
     def refuse(self, name: str, reason: str) -> UnsupportedError:
         """The error for a value that is sound but not supported."""
-        return UnsupportedError(f"{self.file}: {self._prefix}{name}: {reason}.")
+        return UnsupportedError(
+            "{file}: {prefix}{name}: {reason}.",
+            file=self.file,
+            prefix=self._prefix,
+            name=name,
+            reason=reason,
+        )
 
     def finish(self, ignored: frozenset[str]) -> None:
         """Raises UnsupportedError naming the keys of the architecture that nobody read."""
@@ -65,7 +76,9 @@ class GgufMetadata:
         if unread:
             listed = ", ".join(self._prefix + name for name in unread[:5])
             raise UnsupportedError(
-                f"{self.file}: metadata that this program does not understand: {listed}."
+                "{file}: metadata that this program does not understand: {listed}.",
+                file=self.file,
+                listed=listed,
             )
 
     def _scalar(self, name: str, found: Any) -> Any:
@@ -77,5 +90,10 @@ class GgufMetadata:
 
     def _ill_typed(self, name: str, wanted: str, found: object) -> InvalidSourceError:
         return InvalidSourceError(
-            f"{self.file}: {self._prefix}{name} must be {wanted}, not {str(found)[:40]!r}."
+            "{file}: {prefix}{name} must be {wanted}, not {found!r}.",
+            file=self.file,
+            prefix=self._prefix,
+            name=name,
+            wanted=wanted,
+            found=str(found)[:40],
         )

@@ -76,11 +76,17 @@ def llama3_divisors(theta: float, head_dim: int, factor: float) -> npt.NDArray[n
 def _check_table(file: str, name: str, table: npt.NDArray[np.float32], rotary_dim: int) -> None:
     if table.shape != (rotary_dim // 2,):
         raise InvalidSourceError(
-            f"{file}: {name} has shape {list(table.shape)}, "
-            f"{rotary_dim} rotary dimensions need [{rotary_dim // 2}]."
+            "{file}: {name} has shape {shape}, {rotary_dim} rotary dimensions need [{num_wanted}].",
+            file=file,
+            name=name,
+            shape=list(table.shape),
+            rotary_dim=rotary_dim,
+            num_wanted=rotary_dim // 2,
         )
     if not (np.isfinite(table).all() and (table > 0).all()):
-        raise InvalidSourceError(f"{file}: {name} holds a divisor that is not positive.")
+        raise InvalidSourceError(
+            "{file}: {name} holds a divisor that is not positive.", file=file, name=name
+        )
 
 
 def _share(rotary_dim: int, head_dim: int) -> float:
@@ -93,7 +99,12 @@ def _longrope(
     reader: GgufMetadata, rope_type: str, tables: Mapping[str, npt.NDArray[np.float32]]
 ) -> dict[str, Any]:
     if LONG_FACTORS not in tables or SHORT_FACTORS not in tables:
-        raise InvalidSourceError(f"{reader.file}: only one of {LONG_FACTORS}, {SHORT_FACTORS}.")
+        raise InvalidSourceError(
+            "{file}: only one of {long}, {short}.",
+            file=reader.file,
+            long=LONG_FACTORS,
+            short=SHORT_FACTORS,
+        )
     if rope_type not in ("default", "longrope"):
         raise reader.refuse("rope.scaling.type", f"{rope_type!r} together with {LONG_FACTORS}")
     return {
@@ -148,7 +159,7 @@ def _scaling(reader: GgufMetadata) -> dict[str, Any]:
 def _required(reader: GgufMetadata, factor: float | None) -> float:
     if factor is None or factor <= 0:
         raise InvalidSourceError(
-            f"{reader.file}: the metadata has a rope.scaling.type but no usable factor."
+            "{file}: the metadata has a rope.scaling.type but no usable factor.", file=reader.file
         )
     return factor
 

@@ -33,7 +33,7 @@ class GgufStream:
 
     def fail(self, fault: str) -> InvalidSourceError:
         """The error for a damaged header: one sentence, naming the file and the fault."""
-        return InvalidSourceError(f"{self.file}: {fault}.")
+        return InvalidSourceError("{file}: {fault}.", file=self.file, fault=fault)
 
     def check_available(self, num_bytes: int, what: str) -> None:
         """InvalidSourceError when `num_bytes` more cannot be in the file, or in a sane header."""

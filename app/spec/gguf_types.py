@@ -73,4 +73,10 @@ def find_ggml_type(type_id: int, *, file: str, tensor: str) -> GgmlType:
     if type_id in GGML_TYPES:
         return GGML_TYPES[type_id]
     kind = "the removed" if type_id in REMOVED_TYPE_IDS else "an unknown"
-    raise UnsupportedError(f"{file}: tensor {tensor!r} has {kind} ggml type id {type_id}.")
+    raise UnsupportedError(
+        "{file}: tensor {tensor!r} has {kind} ggml type id {type_id}.",
+        file=file,
+        tensor=tensor,
+        kind=kind,
+        type_id=type_id,
+    )

@@ -34,7 +34,7 @@ class MlaSpec:
         """Returns self; raises UnsupportedError naming the field that cannot be."""
         for name in ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"):
             if getattr(self, name) <= 0:
-                raise UnsupportedError(f"{name} must be positive.")
+                raise UnsupportedError("{name} must be positive.", name=name)
         if self.q_lora_rank is not None and self.q_lora_rank <= 0:
             raise UnsupportedError("q_lora_rank must be positive.")
         return self

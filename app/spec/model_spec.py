@@ -194,15 +194,20 @@ class ModelSpec:
         self._check_numbers()
         if self.num_attention_heads % self.num_key_value_heads:
             raise UnsupportedError(
-                f"num_attention_heads ({self.num_attention_heads}) is not a multiple of "
-                f"num_key_value_heads ({self.num_key_value_heads})."
+                "num_attention_heads ({num_attention_heads}) is not a multiple of "
+                "num_key_value_heads ({num_key_value_heads}).",
+                num_attention_heads=self.num_attention_heads,
+                num_key_value_heads=self.num_key_value_heads,
             )
         if self.head_dim % 2:
             raise UnsupportedError(
-                f"head_dim ({self.head_dim}) is odd; rotary embedding needs pairs."
+                "head_dim ({head_dim}) is odd; rotary embedding needs pairs.",
+                head_dim=self.head_dim,
             )
         if self.hidden_act not in ACTIVATIONS:
-            raise UnsupportedError(f"hidden_act {self.hidden_act!r} is not implemented.")
+            raise UnsupportedError(
+                "hidden_act {hidden_act!r} is not implemented.", hidden_act=self.hidden_act
+            )
         self._check_layers()
         if self.moe is not None:
             self.moe.validate(self.num_hidden_layers)
@@ -222,13 +227,16 @@ class ModelSpec:
     def _check_latent(self, mla: MlaSpec) -> None:
         if self.head_dim != mla.qk_head_dim or self.num_key_value_heads != self.num_attention_heads:
             raise UnsupportedError(
-                f"Latent attention needs as many heads of keys as of queries, all of "
-                f"{mla.qk_head_dim} columns."
+                "Latent attention needs as many heads of keys as of queries, all of {qk_head_dim} "
+                "columns.",
+                qk_head_dim=mla.qk_head_dim,
             )
         if self.rope.dim != mla.qk_rope_head_dim:
             raise UnsupportedError(
-                f"Latent attention rotates qk_rope_head_dim ({mla.qk_rope_head_dim}) columns, "
-                f"not {self.rope.dim}."
+                "Latent attention rotates qk_rope_head_dim ({qk_rope_head_dim}) columns, not "
+                "{dim}.",
+                qk_rope_head_dim=mla.qk_rope_head_dim,
+                dim=self.rope.dim,
             )
 
     def _check_layers(self) -> None:
@@ -237,8 +245,10 @@ class ModelSpec:
             is_given = bool(entries) or name == "layer_types"
             if is_given and len(entries) != self.num_hidden_layers:
                 raise UnsupportedError(
-                    f"{name} names {len(entries)} layers, "
-                    f"num_hidden_layers is {self.num_hidden_layers}."
+                    "{name} names {num_entries} layers, num_hidden_layers is {num_hidden_layers}.",
+                    name=name,
+                    num_entries=len(entries),
+                    num_hidden_layers=self.num_hidden_layers,
                 )
         if LayerType.SLIDING in self.layer_types and not self.sliding_window:
             raise UnsupportedError(
@@ -258,7 +268,9 @@ class ModelSpec:
         ):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-                raise UnsupportedError(f"{name} must be a positive integer, not {value!r}.")
+                raise UnsupportedError(
+                    "{name} must be a positive integer, not {value!r}.", name=name, value=value
+                )
 
     def _check_numbers(self) -> None:
         for name in (
@@ -271,4 +283,6 @@ class ModelSpec:
         ):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0):
-                raise UnsupportedError(f"{name} must be a positive number, not {value!r}.")
+                raise UnsupportedError(
+                    "{name} must be a positive number, not {value!r}.", name=name, value=value
+                )

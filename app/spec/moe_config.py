@@ -27,7 +27,9 @@ def read_num_experts(config: ConfigReader) -> int:
         raise UnsupportedError("config.json has neither num_local_experts nor num_experts.")
     if None not in (first, second) and first != second:
         raise UnsupportedError(
-            f"config.json says num_local_experts {first}, but num_experts {second}."
+            "config.json says num_local_experts {first}, but num_experts {second}.",
+            first=first,
+            second=second,
         )
     return int(second if first is None else first)
 
@@ -64,7 +66,7 @@ def stepped_layers(config: ConfigReader) -> tuple[bool, ...]:
     """Qwen's rule: the last of every `decoder_sparse_step` layers, except `mlp_only_layers`."""
     step, dense = config.integer("decoder_sparse_step", 1), config.numbers("mlp_only_layers")
     if step < 1:
-        raise UnsupportedError(f"decoder_sparse_step must be positive, not {step}.")
+        raise UnsupportedError("decoder_sparse_step must be positive, not {step}.", step=step)
     num_layers = config.integer("num_hidden_layers")
     return tuple(index not in dense and (index + 1) % step == 0 for index in range(int(num_layers)))
 

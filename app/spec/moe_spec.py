@@ -63,20 +63,27 @@ class MoeSpec:
         """Returns self; raises UnsupportedError naming the field that cannot be."""
         if not 0 < self.num_experts_per_tok <= self.num_experts:
             raise UnsupportedError(
-                f"num_experts_per_tok ({self.num_experts_per_tok}) must be 1 to "
-                f"num_experts ({self.num_experts})."
+                "num_experts_per_tok ({num_experts_per_tok}) must be 1 to num_experts "
+                "({num_experts}).",
+                num_experts_per_tok=self.num_experts_per_tok,
+                num_experts=self.num_experts,
             )
         if self.moe_intermediate_size <= 0 or self.shared_intermediate_size < 0:
             raise UnsupportedError("The sizes of the experts must be positive.")
         if len(self.sparse_layers) != num_layers:
             raise UnsupportedError(
-                f"{len(self.sparse_layers)} layers are named sparse or dense, "
-                f"num_hidden_layers is {num_layers}."
+                "{num_found} layers are named sparse or dense, num_hidden_layers is {num_layers}.",
+                num_found=len(self.sparse_layers),
+                num_layers=num_layers,
             )
         if self.num_groups < 1 or self.num_experts % self.num_groups:
             raise UnsupportedError(
-                f"n_group ({self.num_groups}) does not divide num_experts ({self.num_experts})."
+                "n_group ({num_groups}) does not divide num_experts ({num_experts}).",
+                num_groups=self.num_groups,
+                num_experts=self.num_experts,
             )
         if not 0 < self.topk_groups <= self.num_groups:
-            raise UnsupportedError(f"topk_group must be 1 to {self.num_groups}.")
+            raise UnsupportedError(
+                "topk_group must be 1 to {num_groups}.", num_groups=self.num_groups
+            )
         return self

@@ -96,11 +96,15 @@ def weight_names(config: Mapping[str, Any], tensors: Collection[str] = ()) -> We
 def _find(config: Mapping[str, Any]) -> tuple[str, ArchitectureAdapter]:
     architecture = architecture_of(ConfigReader(config))
     if architecture not in _ADAPTERS:
-        raise UnsupportedError(f"The architecture {architecture} is not supported.")
+        raise UnsupportedError(
+            "The architecture {architecture} is not supported.", architecture=architecture
+        )
     path, adapter = _ADAPTERS[architecture]
     model_type = config.get("model_type")
     if model_type is not None and model_type not in adapter.model_types:
         raise UnsupportedError(
-            f"config.json says architecture {architecture} but model_type {model_type!r}."
+            "config.json says architecture {architecture} but model_type {model_type!r}.",
+            architecture=architecture,
+            model_type=model_type,
         )
     return path, adapter

@@ -106,13 +106,18 @@ class RopeSpec:
     def validate(self) -> RopeSpec:
         """Returns self; raises UnsupportedError naming the parameter that cannot be."""
         if not (math.isfinite(self.theta) and self.theta > 1):
-            raise UnsupportedError(f"rope_theta must be greater than 1, not {self.theta!r}.")
+            raise UnsupportedError(
+                "rope_theta must be greater than 1, not {theta!r}.", theta=self.theta
+            )
         if not (math.isfinite(self.factor) and self.factor > 0):
-            raise UnsupportedError(f"The rope factor must be positive, not {self.factor!r}.")
+            raise UnsupportedError(
+                "The rope factor must be positive, not {factor!r}.", factor=self.factor
+            )
         needs_original = (RopeType.LLAMA3, RopeType.YARN, RopeType.LONGROPE, RopeType.DYNAMIC)
         if self.rope_type in needs_original and self.original_max_position_embeddings <= 1:
             raise UnsupportedError(
-                f"Rope type {self.rope_type} needs original_max_position_embeddings."
+                "Rope type {rope_type} needs original_max_position_embeddings.",
+                rope_type=self.rope_type,
             )
         tables = {
             RopeType.LONGROPE: {"short_factor": self.short_factor, "long_factor": self.long_factor},
@@ -121,7 +126,10 @@ class RopeSpec:
         for name, table in tables.get(self.rope_type, {}).items():
             if len(table) != self.dim // 2:
                 raise UnsupportedError(
-                    f"{name} has {len(table)} entries; the rotary dimension needs {self.dim // 2}."
+                    "{name} has {num_entries} entries; the rotary dimension needs {num_wanted}.",
+                    name=name,
+                    num_entries=len(table),
+                    num_wanted=self.dim // 2,
                 )
         return self
 

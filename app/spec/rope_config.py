@@ -51,7 +51,9 @@ def read_ropes(config: ConfigReader, facts: RopeFacts) -> tuple[RopeSpec, RopeSp
     if parameters is not None and _is_nested(parameters):
         kinds = (str(LayerType.FULL), str(LayerType.SLIDING))
         if unknown := sorted(parameters.keys() - set(kinds)):
-            raise UnsupportedError(f"rope_parameters: {unknown[0]!r} is no known layer type.")
+            raise UnsupportedError(
+                "rope_parameters: {name!r} is no known layer type.", name=unknown[0]
+            )
         full = _read_kind(config, parameters, kinds[0], facts)
         local_facts = replace(facts, default_theta=local_theta or facts.default_theta)
         sliding = _read_kind(config, parameters, kinds[1], local_facts)
@@ -71,7 +73,7 @@ def _read_kind(
 ) -> RopeSpec:
     own = parameters.get(kind)
     if not isinstance(own, dict):
-        raise UnsupportedError(f"rope_parameters say nothing of {kind} layers.")
+        raise UnsupportedError("rope_parameters say nothing of {kind} layers.", kind=kind)
     return _read(config, _merged_parameters(config, own, facts), facts)
 
 
@@ -113,7 +115,12 @@ def _agreed(
     """The value said inside or outside `rope_parameters`; refused when both differ."""
     inner = parameters.get(name)
     if inner is not None and outer is not None and float(inner) != outer:
-        raise UnsupportedError(f"rope_parameters.{name} is {inner}, but {name} is {outer}.")
+        raise UnsupportedError(
+            "rope_parameters.{name} is {inner}, but {name} is {outer}.",
+            name=name,
+            inner=inner,
+            outer=outer,
+        )
     return next((value for value in (inner, outer, default) if value is not None), None)
 
 
@@ -144,7 +151,9 @@ def _trained_length(reader: ConfigReader, rope_type: RopeType, outer: int | None
     inner = reader.integer("original_max_position_embeddings", None)
     if inner is not None and outer is not None and inner != outer:
         raise UnsupportedError(
-            f"The rope's original_max_position_embeddings is {inner}, the model's {outer}."
+            "The rope's original_max_position_embeddings is {inner}, the model's {outer}.",
+            inner=inner,
+            outer=outer,
         )
     found: int | None = outer if inner is None else inner
     if found is None and rope_type is RopeType.LONGROPE:
@@ -156,20 +165,22 @@ def _rope_type(name: str) -> RopeType:
     try:
         return _ALIASES.get(name) or RopeType(name)
     except ValueError:
-        raise UnsupportedError(f"Rope type {name!r} is not implemented.") from None
+        raise UnsupportedError("Rope type {name!r} is not implemented.", name=name) from None
 
 
 def _rotary_dim(reader: ConfigReader, facts: RopeFacts) -> int:
     """Columns of a head that rotate: int(head_dim * share), as transformers rounds it."""
     share = reader.number("partial_rotary_factor", 1.0)
     if share != 1.0 and not facts.partial_rotary:
-        raise UnsupportedError(f"partial_rotary_factor {share} is not implemented.")
+        raise UnsupportedError("partial_rotary_factor {share} is not implemented.", share=share)
     if share == 1.0:
         return facts.head_dim
     dim = int(facts.head_dim * share)
     if not 0 < dim <= facts.head_dim or dim % 2:
         raise UnsupportedError(
-            f"partial_rotary_factor {share} of head_dim {facts.head_dim} is no even dimension."
+            "partial_rotary_factor {share} of head_dim {head_dim} is no even dimension.",
+            share=share,
+            head_dim=facts.head_dim,
         )
     return dim
 
@@ -180,7 +191,7 @@ def _factor(reader: ConfigReader, rope_type: RopeType, stretched: float) -> floa
     default = stretched if rope_type in (RopeType.LONGROPE, RopeType.YARN) else None
     factor = reader.number("factor", default)
     if factor is None:
-        raise UnsupportedError(f"Rope type {rope_type} needs a factor.")
+        raise UnsupportedError("Rope type {rope_type} needs a factor.", rope_type=rope_type)
     return float(factor)
 
 

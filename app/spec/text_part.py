@@ -103,12 +103,17 @@ def text_config(config: Mapping[str, Any]) -> dict[str, Any]:
     inner = _inner(config, wrapper)
     if inner is None or config.get("model_type") != wrapper.model_type:
         raise UnsupportedError(
-            f"The configuration of {name} needs model_type {wrapper.model_type!r} "
-            "and a text_config."
+            "The configuration of {name} needs model_type {model_type!r} and a text_config.",
+            name=name,
+            model_type=wrapper.model_type,
         )
     text = {**wrapper.defaults, **inner}
     if text["model_type"] not in wrapper.text_classes:
-        raise UnsupportedError(f"{name} around {text['model_type']!r} is not supported.")
+        raise UnsupportedError(
+            "{name} around {model_type!r} is not supported.",
+            name=name,
+            model_type=text["model_type"],
+        )
     text |= {key: config[key] for key in _OUTER_KEYS if config.get(key) is not None}
     class_name, model_type = wrapper.text_classes[text["model_type"]]
     tied = config.get("tie_word_embeddings", text.get("tie_word_embeddings", True))

@@ -23,7 +23,7 @@ def _read_groups(config: ConfigReader) -> tuple[int, int]:
     num_groups, topk_groups = config.integer("n_group", 1), config.integer("topk_group", 1)
     method = config.text("topk_method", "greedy")
     if method not in ("greedy", "group_limited_greedy"):
-        raise UnsupportedError(f"topk_method {method!r} is not implemented.")
+        raise UnsupportedError("topk_method {method!r} is not implemented.", method=method)
     return (num_groups, topk_groups) if method == "group_limited_greedy" else (1, 1)
 
 

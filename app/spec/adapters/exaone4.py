@@ -25,7 +25,9 @@ def _window(config: ConfigReader, num_layers: int) -> Window:
     if window is None and explicit is None:
         return None, (LayerType.FULL,) * num_layers
     if explicit is None and (not isinstance(period, int) or period < 1):
-        raise UnsupportedError(f"sliding_window_pattern {period!r} needs layer_types beside it.")
+        raise UnsupportedError(
+            "sliding_window_pattern {period!r} needs layer_types beside it.", period=period
+        )
     return window, periodic_window(config, num_layers, period)[1]
 
 

@@ -26,7 +26,11 @@ def _activation(config: ConfigReader) -> str:
     legacy = _TANH_GELU if legacy == "gelu" else legacy
     found = config.text("hidden_activation", legacy)
     if found != legacy and legacy != _TANH_GELU:
-        raise UnsupportedError(f"hidden_act is {legacy!r}, but hidden_activation is {found!r}.")
+        raise UnsupportedError(
+            "hidden_act is {legacy!r}, but hidden_activation is {found!r}.",
+            legacy=legacy,
+            found=found,
+        )
     return found
 
 

@@ -20,7 +20,9 @@ def _read_differences(config: ConfigReader) -> dict[str, Any]:
 def _read_window(config: ConfigReader, num_layers: int) -> Window:
     period = config.integer("sliding_window_pattern", 6)
     if period < 1:
-        raise UnsupportedError(f"sliding_window_pattern must be positive, not {period}.")
+        raise UnsupportedError(
+            "sliding_window_pattern must be positive, not {period}.", period=period
+        )
     return periodic_window(config, num_layers, period)
 
 

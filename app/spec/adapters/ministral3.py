@@ -17,7 +17,7 @@ def _read_scaling(config: ConfigReader) -> dict[str, Any]:
     beta = rope.get(_BETA)
     if not isinstance(beta, int | float) or not isinstance(length, int) or length <= 0:
         raise UnsupportedError(
-            f"The rope configuration needs {_BETA} and original_max_position_embeddings."
+            "The rope configuration needs {beta} and original_max_position_embeddings.", beta=_BETA
         )
     return {"query_scaling": QueryScaling(float(beta), length)}
 

@@ -19,7 +19,9 @@ def _rope_layers(config: ConfigReader) -> tuple[bool, ...]:
     if listed:
         return tuple(entry != 0 for entry in listed[:num_layers])  # it may go on
     if interval < 1:
-        raise UnsupportedError(f"no_rope_layer_interval must be positive, not {interval}.")
+        raise UnsupportedError(
+            "no_rope_layer_interval must be positive, not {interval}.", interval=interval
+        )
     return tuple((index + 1) % interval != 0 for index in range(num_layers))
 
 
