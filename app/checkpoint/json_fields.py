@@ -27,9 +27,11 @@ class JsonFields:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise CheckpointError(f"{file_name} is not sound JSON.", detail=str(error)) from error
+            raise CheckpointError(
+                "{file_name} is not sound JSON.", file_name=file_name, detail=str(error)
+            ) from error
         if not isinstance(values, dict):
-            raise CheckpointError(f"{file_name} is not a JSON object.")
+            raise CheckpointError("{file_name} is not a JSON object.", file_name=file_name)
         return cls(values, f"{file_name}:")
 
     @property
@@ -62,7 +64,9 @@ class JsonFields:
         try:
             return kinds(value)
         except ValueError as error:
-            raise CheckpointError(f"{self._path(name)} {value!r} is not known.") from error
+            raise CheckpointError(
+                "{path} {value!r} is not known.", path=self._path(name), value=value
+            ) from error
 
     def pair(self, name: str) -> tuple[int, int]:
         """A list of two positive whole numbers: a shape [out, in]."""
@@ -86,7 +90,7 @@ class JsonFields:
 
     def _get(self, name: str) -> Any:
         if name not in self._values:
-            raise CheckpointError(f"{self._path(name)} is missing.")
+            raise CheckpointError("{path} is missing.", path=self._path(name))
         return self._values[name]
 
     def _typed(self, name: str, kind: type[T], words: str) -> T:
@@ -96,7 +100,7 @@ class JsonFields:
         return value
 
     def _ill_typed(self, name: str, words: str) -> CheckpointError:
-        return CheckpointError(f"{self._path(name)} is not {words}.")
+        return CheckpointError("{path} is not {words}.", path=self._path(name), words=words)
 
     def _path(self, name: str) -> str:
         return f"{self.where}{' ' if self.where.endswith(':') else '.'}{name}"

@@ -93,22 +93,32 @@ def check_arrays(
     """Raises CheckpointError when the (dtype, shape) of linear `name`'s arrays do not fit."""
     layout = linear_layout(quant, shape)
     for array in sorted(found.keys() - layout.keys()):
-        raise CheckpointError(f"{name}: array {array} does not belong to its scheme.")
+        raise CheckpointError(
+            "{name}: array {array} does not belong to its scheme.", name=name, array=array
+        )
     for array, wanted in layout.items():
         if array in found:
             _check_array(f"{name}.{array}", wanted, *found[array])
         elif wanted.required:
-            raise CheckpointError(f"{name}: array {array} is missing.")
+            raise CheckpointError("{name}: array {array} is missing.", name=name, array=array)
 
 
 def _check_array(name: str, wanted: ArrayLayout, dtype: DType, shape: Shape) -> None:
     if shape != wanted.shape:
         raise CheckpointError(
-            f"{name} has shape {list(shape)}, its record needs {list(wanted.shape)}."
+            "{name} has shape {shape}, its record needs {wanted}.",
+            name=name,
+            shape=list(shape),
+            wanted=list(wanted.shape),
         )
     if dtype not in wanted.dtypes:
         names = " or ".join(str(d) for d in wanted.dtypes)
-        raise CheckpointError(f"{name} has dtype {dtype}, its record needs {names}.")
+        raise CheckpointError(
+            "{name} has dtype {dtype}, its record needs {wanted}.",
+            name=name,
+            dtype=dtype,
+            wanted=names,
+        )
 
 
 def check_linear(name: str, linear: Linear) -> None:
@@ -119,7 +129,9 @@ def check_linear(name: str, linear: Linear) -> None:
     )
     for array in ("scales", "biases", "super_scales", "super_biases"):
         if array in arrays and not np.isfinite(arrays[array]).all():
-            raise CheckpointError(f"{name}.{array} holds a value that is not finite.")
+            raise CheckpointError(
+                "{name}.{array} holds a value that is not finite.", name=name, array=array
+            )
     check_perm(name, linear)
 
 
@@ -128,7 +140,7 @@ def check_perm(name: str, linear: Linear) -> None:
     if linear.perm is not None and not np.array_equal(
         np.sort(linear.perm), np.arange(linear.shape[1])
     ):
-        raise CheckpointError(f"{name}.perm is not a permutation of the input columns.")
+        raise CheckpointError("{name}.perm is not a permutation of the input columns.", name=name)
 
 
 def file_stem(name: str) -> str:

@@ -68,7 +68,9 @@ class LinearRecord:
         dense = path is TensorPath.DENSE
         dtype = fields.text("dtype") if dense else None
         if dense and dtype not in _DENSE_DTYPES:
-            raise CheckpointError(f"{fields.where}.dtype {dtype!r} is not known.")
+            raise CheckpointError(
+                "{where}.dtype {dtype!r} is not known.", where=fields.where, dtype=dtype
+            )
         row_order = fields.text("row_order") if "row_order" in fields.values else ""
         provenance = Provenance(
             fields.text("source"),
@@ -94,7 +96,9 @@ def _quant_from(fields: JsonFields) -> QuantScheme:
     try:
         return QuantScheme(fields.integer("bits"), fields.integer("group"), scheme, scale_dtype)
     except CheckpointError as error:
-        raise CheckpointError(f"{fields.where}: {error.message}") from error
+        raise CheckpointError(
+            "{where}: {fault}", where=fields.where, fault=error.message
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +157,17 @@ class Manifest:
         version, backend = fields.integer("version"), fields.text("backend")
         if version != VERSION:
             raise CheckpointError(
-                f"{MANIFEST_NAME} has version {version}; this program reads version {VERSION}."
+                "{manifest} has version {version}; this program reads version {own_version}.",
+                manifest=MANIFEST_NAME,
+                version=version,
+                own_version=VERSION,
             )
         if backend != BACKEND:
             raise CheckpointError(
-                f"{MANIFEST_NAME} is made for backend {backend!r}, not for {BACKEND!r}."
+                "{manifest} is made for backend {backend!r}, not for {own_backend!r}.",
+                manifest=MANIFEST_NAME,
+                backend=backend,
+                own_backend=BACKEND,
             )
         source = fields.table("source")
         return cls(
@@ -175,16 +185,24 @@ class Manifest:
             text = (directory / MANIFEST_NAME).read_text(encoding="utf-8")
         except FileNotFoundError as error:
             raise CheckpointError(
-                f"{directory.name} is not a native checkpoint: no {MANIFEST_NAME}."
+                "{name} is not a native checkpoint: no {manifest}.",
+                name=directory.name,
+                manifest=MANIFEST_NAME,
             ) from error
         except (OSError, UnicodeDecodeError) as error:
-            raise CheckpointError(f"{MANIFEST_NAME} cannot be read.", detail=str(error)) from error
+            raise CheckpointError(
+                "{manifest} cannot be read.", manifest=MANIFEST_NAME, detail=str(error)
+            ) from error
         return cls.from_text(text)
 
 
 def _file_from(name: str, fields: JsonFields) -> FileRecord:
     if not is_plain_name(name):
-        raise CheckpointError(f"{MANIFEST_NAME} lists {name!r}, which is not a plain file name.")
+        raise CheckpointError(
+            "{manifest} lists {name!r}, which is not a plain file name.",
+            manifest=MANIFEST_NAME,
+            name=name,
+        )
     return FileRecord(fields.integer("bytes"), fields.text("sha256"))
 
 

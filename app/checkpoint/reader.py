@@ -53,7 +53,7 @@ class Checkpoint:
         if verify:
             verify_files(path, manifest.files)
         if "config.json" not in manifest.files:
-            raise CheckpointError(f"{MANIFEST_NAME} does not list config.json.")
+            raise CheckpointError("{manifest} does not list config.json.", manifest=MANIFEST_NAME)
         files: dict[str, TensorFile] = {}
         try:
             for name in sorted(n for n in manifest.files if n.endswith(_TENSORS)):
@@ -84,7 +84,7 @@ class Checkpoint:
         check_cancelled()  # loading a model asks for one after the other
         record = self.manifest.linears.get(name)
         if record is None:
-            raise CheckpointError(f"The checkpoint has no linear {name}.")
+            raise CheckpointError("The checkpoint has no linear {name}.", name=name)
         arrays = {array: file.array(local) for array, (file, local) in self._tensors[name].items()}
         linear = Linear(record.shape, record.quant, **arrays)
         check_perm(name, linear)
@@ -93,7 +93,7 @@ class Checkpoint:
     def vector(self, name: str) -> npt.NDArray[Any]:
         """The small tensor `layers.0.input_layernorm`, `norm` ...; CheckpointError when absent."""
         if name in self.manifest.linears or name not in self._tensors:
-            raise CheckpointError(f"The checkpoint has no vector {name}.")
+            raise CheckpointError("The checkpoint has no vector {name}.", name=name)
         file, local = self._tensors[name]["weight"]
         return file.array(local)
 
@@ -132,23 +132,34 @@ class Checkpoint:
     def _check_linear(self, name: str, record: LinearRecord) -> None:
         tensors = self._tensors.get(name)
         if tensors is None:
-            raise CheckpointError(f"{MANIFEST_NAME} records {name}, which no file holds.")
+            raise CheckpointError(
+                "{manifest} records {name}, which no file holds.", manifest=MANIFEST_NAME, name=name
+            )
         entries = {array: file.entries[local] for array, (file, local) in tensors.items()}
         check_arrays(
             name, record.quant, record.shape, {a: (e.dtype, e.shape) for a, e in entries.items()}
         )
         if record.quant is None and entries["weight"].dtype != np.dtype(record.dtype):
             raise CheckpointError(
-                f"{name}.weight is {entries['weight'].dtype}, not {record.dtype}."
+                "{name}.weight is {dtype}, not {wanted}.",
+                name=name,
+                dtype=entries["weight"].dtype,
+                wanted=record.dtype,
             )
 
     def _check_vector(self, name: str) -> None:
         tensors = self._tensors[name]
         if tensors.keys() != {"weight"}:
-            raise CheckpointError(f"{name} is stored but {MANIFEST_NAME} has no record of it.")
+            raise CheckpointError(
+                "{name} is stored but {manifest} has no record of it.",
+                name=name,
+                manifest=MANIFEST_NAME,
+            )
         file, local = tensors["weight"]
         if file.entries[local].dtype not in FLOATS:
-            raise CheckpointError(f"{file.path.name}: {local} is not an array of floats.")
+            raise CheckpointError(
+                "{name}: {tensor} is not an array of floats.", name=file.path.name, tensor=local
+            )
 
 
 def _index(files: dict[str, TensorFile]) -> dict[str, dict[str, tuple[TensorFile, str]]]:
@@ -160,7 +171,9 @@ def _index(files: dict[str, TensorFile]) -> dict[str, dict[str, tuple[TensorFile
             base, _, array = local.rpartition(".")
             arrays = tensors.setdefault(canonical_name(stem, base), {})
             if array in arrays:
-                raise CheckpointError(f"{file_name}: {local} stands in two files.")
+                raise CheckpointError(
+                    "{file_name}: {tensor} stands in two files.", file_name=file_name, tensor=local
+                )
             arrays[array] = (file, local)
     return tensors
 
@@ -169,16 +182,21 @@ def _check_size(path: Path, record: FileRecord) -> None:
     try:
         size = os.stat(path).st_size
     except OSError as error:
-        raise CheckpointError(f"{path.name} is missing.", detail=str(error)) from error
+        raise CheckpointError("{name} is missing.", name=path.name, detail=str(error)) from error
     if size != record.num_bytes:
-        raise CheckpointError(f"{path.name} has {size} bytes instead of {record.num_bytes}.")
+        raise CheckpointError(
+            "{name} has {num_bytes} bytes instead of {expected}.",
+            name=path.name,
+            num_bytes=size,
+            expected=record.num_bytes,
+        )
 
 
 def _read_json(directory: Path, name: str) -> dict[str, Any]:
     try:
         text = (directory / name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{name} cannot be read.", detail=str(error)) from error
+        raise CheckpointError("{name} cannot be read.", name=name, detail=str(error)) from error
     return JsonFields.parse(text, name).values
 
 

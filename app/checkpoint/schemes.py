@@ -78,10 +78,12 @@ class QuantScheme:
     def __post_init__(self) -> None:
         if self.bits not in ALLOWED_BITS:
             raise CheckpointError(
-                f"{self.bits} bits are not a native width; native are 3, 4 and 8."
+                "{bits} bits are not a native width; native are 3, 4 and 8.", bits=self.bits
             )
         if self.group_size not in ALLOWED_GROUPS:
-            raise CheckpointError(f"{self.group_size} is not a native group size.")
+            raise CheckpointError(
+                "{group_size} is not a native group size.", group_size=self.group_size
+            )
         if self.scale_dtype is ScaleDtype.TWO_LEVEL and self.group_size == -1:
             raise CheckpointError("Two-level scales need a group size of 16, 32, 64 or 128.")
 

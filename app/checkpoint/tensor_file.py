@@ -141,7 +141,12 @@ def _iter_file(arrays: Mapping[str, Storable], metadata: Mapping[str, str] | Non
             num_bytes += block.nbytes
             yield block
         if num_bytes != array.nbytes:
-            raise CheckpointError(f"{name} has {num_bytes} bytes, its shape needs {array.nbytes}.")
+            raise CheckpointError(
+                "{name} has {num_bytes} bytes, its shape needs {expected}.",
+                name=name,
+                num_bytes=num_bytes,
+                expected=array.nbytes,
+            )
 
 
 def _iter_array(array: Storable) -> Iterator[npt.NDArray[np.uint8]]:
@@ -175,18 +180,22 @@ class TensorFile:
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
-            raise CheckpointError(f"{path.name} cannot be opened.", detail=str(error)) from error
+            raise CheckpointError(
+                "{name} cannot be opened.", name=path.name, detail=str(error)
+            ) from error
         try:
             self.entries = _decode_header(self._map)
         except _UnknownTypeError as error:
             self._map.close()
             raise CheckpointError(
-                f"{path.name} holds tensors of the type {error}, which is not supported."
+                "{name} holds tensors of the type {dtype}, which is not supported.",
+                name=path.name,
+                dtype=error,
             ) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             self._map.close()
             raise CheckpointError(
-                f"{path.name} is not a sound safetensors file.", detail=repr(error)
+                "{name} is not a sound safetensors file.", name=path.name, detail=repr(error)
             ) from error
 
     def array(self, name: str) -> npt.NDArray[Any]:

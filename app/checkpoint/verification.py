@@ -74,4 +74,6 @@ def _hash_all(directory: Path, records: Mapping[str, FileRecord]) -> None:
         }
         for name, future in hashes.items():
             if future.result() != records[name]:
-                raise CheckpointError(f"{name} is damaged: its sha256 is not the manifest's.")
+                raise CheckpointError(
+                    "{name} is damaged: its sha256 is not the manifest's.", name=name
+                )

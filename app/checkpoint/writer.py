@@ -142,7 +142,7 @@ class CheckpointWriter:
     def write_text(self, name: str, content: str) -> None:
         """Writes a text file (config, tokenizer, template) as UTF-8, line ends untouched."""
         if not is_plain_name(name) or name == MANIFEST_NAME:
-            raise CheckpointError(f"{name!r} cannot be a file of a checkpoint.")
+            raise CheckpointError("{name!r} cannot be a file of a checkpoint.", name=name)
         with self._writing(name) as path:
             self._record(name, write_blocks(path, [content.encode()]), {})
 
@@ -165,7 +165,9 @@ class CheckpointWriter:
     def _expect(self, state: WriterState, call: str) -> None:
         if self._state is not state:
             raise CheckpointError(
-                f"{call} was called while the checkpoint writer was {self._state.value}."
+                "{call} was called while the checkpoint writer was {state}.",
+                call=call,
+                state=self._state.value,
             )
 
     @contextmanager
@@ -174,7 +176,7 @@ class CheckpointWriter:
         with self._lock:
             self._expect(WriterState.OPEN, f"Writing {name}")
             if name in self._files:
-                raise CheckpointError(f"{name} was written twice.")
+                raise CheckpointError("{name} was written twice.", name=name)
             self._files[name] = None
             self._writes_in_flight += 1
         try:
@@ -200,7 +202,9 @@ def _linear_record(name: str, part: PartLinear) -> LinearRecord:
         check_linear(name, linear)
     quant = None if isinstance(linear, StreamedLinear) else linear.quant
     if (quant is None) != (origin.path is TensorPath.DENSE):
-        raise CheckpointError(f"{name} is stored as {origin.path}, which its arrays are not.")
+        raise CheckpointError(
+            "{name} is stored as {origin}, which its arrays are not.", name=name, origin=origin.path
+        )
     dtype = str(linear.arrays()["weight"].dtype) if quant is None else None
     return LinearRecord(linear.shape, quant, dtype, origin)
 
@@ -210,7 +214,9 @@ def _named_tensors(
 ) -> dict[str, Storable]:
     for name in (*linears, *vectors):
         if not is_place_of(stem, name):
-            raise CheckpointError(f"{name} does not belong in {stem}.safetensors.")
+            raise CheckpointError(
+                "{name} does not belong in {stem}.safetensors.", name=name, stem=stem
+            )
     tensors: dict[str, Storable] = {
         f"{local_name(name)}.{suffix}": array
         for name, part in linears.items()
@@ -225,5 +231,5 @@ def _named_tensors(
 def _check_vector(name: str, vector: npt.NDArray[Any]) -> None:
     if vector.dtype not in FLOATS or not np.isfinite(vector).all():
         raise CheckpointError(
-            f"{name} is not an array of finite float32, float16 or bfloat16 numbers."
+            "{name} is not an array of finite float32, float16 or bfloat16 numbers.", name=name
         )
