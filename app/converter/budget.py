@@ -91,9 +91,11 @@ def choose_bits(
         if total <= budget.linears_bytes:
             return plans
     raise ResourceError(
-        f"The budget of {budget.limit_bytes:,} bytes cannot be met: with 3 bits wherever they are "
-        f"tolerable, weights take {total + budget.vector_bytes:,} and the workspace "
-        f"{budget.workspace_bytes:,}."
+        "The budget of {limit_bytes:,} bytes cannot be met: with 3 bits wherever they are "
+        "tolerable, weights take {weights_bytes:,} and the workspace {workspace_bytes:,}.",
+        limit_bytes=budget.limit_bytes,
+        weights_bytes=total + budget.vector_bytes,
+        workspace_bytes=budget.workspace_bytes,
     )
 
 

@@ -47,7 +47,9 @@ class Comparison:
         for grid in self.grids:
             if grid not in _COMPARABLE:
                 known = ", ".join(_COMPARABLE)
-                raise UsageError(f"{grid!r} cannot be compared with; choose from {known}.")
+                raise UsageError(
+                    "{grid!r} cannot be compared with; choose from {known}.", grid=grid, known=known
+                )
 
     @staticmethod
     def relabel(grid: str, listener: Listener) -> Listener:

@@ -75,16 +75,17 @@ def _check_names(checkpoint: Checkpoint) -> None:
     """Fused and reordered tensors would have to be put together again, which nothing does yet."""
     if weight_names(checkpoint.config) != LLAMA_NAMES:
         raise UnsupportedError(
-            f"{checkpoint.manifest.architecture} cannot be exported: only families whose tensors "
-            "are named as Llama's can."
+            "{architecture} cannot be exported: only families whose tensors are named as Llama's "
+            "can.",
+            architecture=checkpoint.manifest.architecture,
         )
 
 
 def _check_output(output: Path, model_dir: Path) -> None:
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise OutputExistsError(f"{output} exists already; choose a new folder.")
+        raise OutputExistsError("{output} exists already; choose a new folder.", output=output)
     if output.resolve() in model_dir.resolve().parents:
-        raise UsageError(f"{output} contains the model.")
+        raise UsageError("{output} contains the model.", output=output)
 
 
 @contextmanager
@@ -94,7 +95,7 @@ def _whole_or_nothing(output: Path) -> Iterator[Path]:
     try:
         folder.mkdir(parents=True)
     except FileExistsError as error:
-        raise UsageError(f"{folder} is in the way.") from error
+        raise UsageError("{folder} is in the way.", folder=folder) from error
     try:
         yield folder
         if output.exists():
@@ -102,7 +103,10 @@ def _whole_or_nothing(output: Path) -> Iterator[Path]:
         folder.rename(output)
     except OSError as error:
         raise ResourceError(
-            f"{output.name} could not be written: {error.strerror or error}.", detail=repr(error)
+            "{output} could not be written: {reason}.",
+            output=output.name,
+            reason=error.strerror or error,
+            detail=repr(error),
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

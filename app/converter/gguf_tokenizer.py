@@ -32,8 +32,10 @@ def build_tokenizer_files(
     vocabulary = GgufVocabulary.read(metadata, file_name)
     if len(vocabulary.tokens) > int(config.get("vocab_size") or len(vocabulary.tokens)):
         raise InvalidSourceError(
-            f"{file_name}: it has {len(vocabulary.tokens)} tokens, "
-            f"but embeddings for {config['vocab_size']}."
+            "{file_name}: it has {num_tokens} tokens, but embeddings for {vocab_size}.",
+            file_name=file_name,
+            num_tokens=len(vocabulary.tokens),
+            vocab_size=config["vocab_size"],
         )
     tokenizer, adds_bos = build_tokenizer_json(metadata, vocabulary)
     tokenizer_config = _build_tokenizer_config(metadata, vocabulary, adds_bos)
@@ -79,7 +81,7 @@ def _read_chat_template(
     names = [key for key in metadata if key.startswith(_TEMPLATE_KEY + ".")]
     keys = [key for key in (_TEMPLATE_KEY, *names) if key in metadata]
     if not all(isinstance(metadata[key], str) for key in keys):
-        raise InvalidSourceError(f"{file_name}: its chat template is not text.")
+        raise InvalidSourceError("{file_name}: its chat template is not text.", file_name=file_name)
     if not names:
         return str(metadata[_TEMPLATE_KEY]) if keys else None
     return [
@@ -116,5 +118,7 @@ def _check_loads(content: str, file_name: str) -> None:
         tokenizers.Tokenizer.from_str(content)
     except Exception as error:  # the library raises bare Exception
         raise InvalidSourceError(
-            f"{file_name}: its tokenizer data is inconsistent.", detail=str(error)
+            "{file_name}: its tokenizer data is inconsistent.",
+            file_name=file_name,
+            detail=str(error),
         ) from error

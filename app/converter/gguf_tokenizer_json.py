@@ -32,8 +32,11 @@ def build_tokenizer_json(
         parts = _build_sentencepiece_parts(vocabulary)
     else:
         raise UnsupportedError(
-            f"{vocabulary.file_name}: its tokenizer is of the kind {reprlib.repr(kind)}, "
-            f"and only gpt2 and llama are supported; {_HINT}."
+            "{file_name}: its tokenizer is of the kind {kind}, and only gpt2 and llama are "
+            "supported; {hint}.",
+            file_name=vocabulary.file_name,
+            kind=reprlib.repr(kind),
+            hint=_HINT,
         )
     skeleton = {
         "version": "1.0",
@@ -52,12 +55,17 @@ def _read_name(metadata: Mapping[str, Any], key: str) -> str:
 def _find_pre_tokenizer(name: str, file_name: str) -> PreTokenizer:
     if name in ("", "default"):
         raise UnsupportedError(
-            f"{file_name}: it does not name its pre-tokenizer (files made before May 2024 split "
-            f"text wrongly); download a newer file, or {_HINT}."
+            "{file_name}: it does not name its pre-tokenizer (files made before May 2024 split "
+            "text wrongly); download a newer file, or {hint}.",
+            file_name=file_name,
+            hint=_HINT,
         )
     if name not in PRE_TOKENIZERS:
         raise UnsupportedError(
-            f"{file_name}: the pre-tokenizer {reprlib.repr(name)} is not supported; {_HINT}."
+            "{file_name}: the pre-tokenizer {name} is not supported; {hint}.",
+            file_name=file_name,
+            name=reprlib.repr(name),
+            hint=_HINT,
         )
     return PRE_TOKENIZERS[name]
 

@@ -59,7 +59,8 @@ class GgufVocabulary:
         named = tuple(text or f"[EMPTY_{token_id}]" for token_id, text in enumerate(tokens))
         if not named or len(set(named)) != len(named):
             raise InvalidSourceError(
-                f"{file_name}: its tokenizer has no tokens, or two tokens with the same text."
+                "{file_name}: its tokenizer has no tokens, or two tokens with the same text.",
+                file_name=file_name,
             )
         return cls(metadata, file_name, named, tuple(int(number) for number in types))
 
@@ -73,7 +74,9 @@ class GgufVocabulary:
             if left not in known or right not in known or left + right not in known:
                 pair = f"{reprlib.repr(left)} + {reprlib.repr(right)}"
                 raise InvalidSourceError(
-                    f"{self.file_name}: the merge {pair} is not in its vocabulary."
+                    "{file_name}: the merge {pair} is not in its vocabulary.",
+                    file_name=self.file_name,
+                    pair=pair,
                 )
         return pairs
 
@@ -88,7 +91,12 @@ class GgufVocabulary:
         """The boolean `tokenizer.ggml.<name>`."""
         value = self.metadata.get(_PREFIX + name, default)
         if not isinstance(value, (bool, np.bool_)):
-            raise InvalidSourceError(f"{self.file_name}: {_PREFIX}{name} is not a boolean.")
+            raise InvalidSourceError(
+                "{file_name}: {prefix}{name} is not a boolean.",
+                file_name=self.file_name,
+                prefix=_PREFIX,
+                name=name,
+            )
         return bool(value)
 
     def special_id(self, name: str) -> int | None:
@@ -149,14 +157,24 @@ def _read_array(metadata: Mapping[str, Any], name: str, file_name: str) -> Seque
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return list(value.tolist())
     if not isinstance(value, (list, tuple)):
-        raise InvalidSourceError(f"{file_name}: its tokenizer has no {_PREFIX}{name} list.")
+        raise InvalidSourceError(
+            "{file_name}: its tokenizer has no {prefix}{name} list.",
+            file_name=file_name,
+            prefix=_PREFIX,
+            name=name,
+        )
     return value
 
 
 def _read_strings(metadata: Mapping[str, Any], name: str, file_name: str) -> Sequence[str]:
     values = _read_array(metadata, name, file_name)
     if not all(isinstance(value, str) for value in values):
-        raise InvalidSourceError(f"{file_name}: {_PREFIX}{name} holds something that is not text.")
+        raise InvalidSourceError(
+            "{file_name}: {prefix}{name} holds something that is not text.",
+            file_name=file_name,
+            prefix=_PREFIX,
+            name=name,
+        )
     return values
 
 
@@ -166,7 +184,11 @@ def _read_numbers(
     values = _read_array(metadata, name, file_name)
     if len(values) < count or not all(map(_is_finite_number, values)):
         raise InvalidSourceError(
-            f"{file_name}: {_PREFIX}{name} does not hold one number for each of {count} tokens."
+            "{file_name}: {prefix}{name} does not hold one number for each of {count} tokens.",
+            file_name=file_name,
+            prefix=_PREFIX,
+            name=name,
+            count=count,
         )
     return values[:count]
 

@@ -100,7 +100,9 @@ def plan_linear(source: SourceLinear, grid: Grid, group_size: int = 128) -> Grid
     Raises UsageError for a group size other than 32, 64 or 128.
     """
     if group_size not in GROUP_SIZES:
-        raise UsageError(f"Group size {group_size} is not offered; choose 32, 64 or 128.")
+        raise UsageError(
+            "Group size {group_size} is not offered; choose 32, 64 or 128.", group_size=group_size
+        )
     if grid is Grid.DENSE:
         return GridPlan(TensorPath.DENSE, None, "dense was asked for")
     if is_router(source.name):
@@ -202,8 +204,10 @@ def _convert_weight(source: SourceLinear, plan: GridPlan, allow_lossy: bool) -> 
     result = _requantize(source, plan.quant, plan.may_grow)
     if result.rel_err > ERROR_LIMITS[_FALLBACK_BITS] and _bits(result) == 8 and not allow_lossy:
         raise UnsupportedError(
-            f"{source.source_name} would lose {result.rel_err:.1%} even at 8 bits; use the grid "
-            "exact or dense, or accept the loss with --allow-lossy."
+            "{source_name} would lose {rel_err:.1%} even at 8 bits; use the grid exact or dense, "
+            "or accept the loss with --allow-lossy.",
+            source_name=source.source_name,
+            rel_err=result.rel_err,
         )
     return ConvertedLinear(result.linear, _path_taken(source, result), result.rel_err)
 

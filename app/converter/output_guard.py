@@ -17,17 +17,19 @@ def check_output(output: Path, source: Path, *, overwrite: bool) -> None:
     """UsageError unless `output` is new, empty, or a native checkpoint that may be replaced."""
     target, origin = output.resolve(), source.resolve()
     if target == origin or target in origin.parents:
-        raise UsageError(f"{output} is the source itself or a folder that contains it.")
+        raise UsageError(
+            "{output} is the source itself or a folder that contains it.", output=output
+        )
     if not output.exists():
         return
     if not output.is_dir():
-        raise UsageError(f"{output} exists and is not a folder.")
+        raise UsageError("{output} exists and is not a folder.", output=output)
     if not any(output.iterdir()):
         return
     if not Checkpoint.is_native_dir(output):
-        raise UsageError(f"{output} is not empty and not a native checkpoint.")
+        raise UsageError("{output} is not empty and not a native checkpoint.", output=output)
     if not overwrite:
-        raise UsageError(f"{output} exists already; --overwrite replaces it.")
+        raise UsageError("{output} exists already; --overwrite replaces it.", output=output)
 
 
 def check_free_space(output: Path, needed_bytes: int) -> None:
@@ -36,8 +38,10 @@ def check_free_space(output: Path, needed_bytes: int) -> None:
     free = shutil.disk_usage(parent).free
     if free < needed_bytes + _SPARE_BYTES:
         raise ResourceError(
-            f"Not enough disk space for {output.name}: {_gib(needed_bytes + _SPARE_BYTES)} needed, "
-            f"{_gib(free)} free."
+            "Not enough disk space for {output}: {needed} needed, {free} free.",
+            output=output.name,
+            needed=_gib(needed_bytes + _SPARE_BYTES),
+            free=_gib(free),
         )
 
 

@@ -154,7 +154,11 @@ def evaluate_checkpoint(
     with cancellable_by(token), closing(request.open_source()) as source:
         manifest = Manifest.read(checkpoint)
         if manifest.source != _source_info(source):
-            raise UsageError(f"{checkpoint.name} was not made of {source_path.name}.")
+            raise UsageError(
+                "{checkpoint} was not made of {source}.",
+                checkpoint=checkpoint.name,
+                source=source_path.name,
+            )
         work = WorkDir(checkpoint)
         subject = Subject(source, checkpoint, manifest.is_lossless, work.comparison)
         try:
@@ -259,7 +263,9 @@ def _leaving_nothing(work: WorkDir, *, keep: bool) -> Iterator[None]:
         if not isinstance(error, OSError):
             raise
         raise ResourceError(
-            f"{work.output.name} could not be written: {error.strerror or error}.",
+            "{name} could not be written: {reason}.",
+            name=work.output.name,
+            reason=error.strerror or error,
             detail=repr(error),
         ) from error
 

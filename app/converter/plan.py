@@ -143,7 +143,9 @@ def _parse_grid(options: Options) -> Grid:
         grid = Grid(options.grid)
     except ValueError:
         known = ", ".join(grid.value for grid in Grid)
-        raise UsageError(f"The grid {options.grid!r} is not known; known are {known}.") from None
+        raise UsageError(
+            "The grid {grid!r} is not known; known are {known}.", grid=options.grid, known=known
+        ) from None
     if (grid is Grid.W3W4) != (options.vram_budget is not None):
         raise UsageError("The grid w3w4 and --vram-budget need each other.")
     return grid

@@ -67,7 +67,9 @@ def requantize(matrix: SourceMatrix, bits: int, group_size: int) -> Requantized:
 
 def _checked(weights: Floats, name: str) -> Floats:
     if not np.abs(weights).max() <= _LIMIT:  # so written, NaN fails too
-        raise InvalidSourceError(f"{name} holds weights that are not finite or absurdly large.")
+        raise InvalidSourceError(
+            "{name} holds weights that are not finite or absurdly large.", name=name
+        )
     return weights
 
 

@@ -67,7 +67,8 @@ class WorkDir:
         """
         if self.path.exists() and not self._is_ours():
             raise UsageError(
-                f"{self.path.name} is in the way and is not a conversion's working folder."
+                "{name} is in the way and is not a conversion's working folder.",
+                name=self.path.name,
             )
         if resume and (self.path / _JOB).is_file():
             return self._resume(job)
@@ -140,8 +141,9 @@ class WorkDir:
     def _resume(self, job: Job) -> dict[str, PartRecord]:
         if _read_json(self.path / _JOB) != asdict(job):
             raise UsageError(
-                f"{self.path.name} belongs to another source or other options; "
-                "repeat it without --resume to start again."
+                "{name} belongs to another source or other options; repeat it without --resume to "
+                "start again.",
+                name=self.path.name,
             )
         # A run that was killed while it removed its working folder leaves job.json alone.
         (self.path / _PARTS).mkdir(exist_ok=True)

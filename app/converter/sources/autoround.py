@@ -53,15 +53,25 @@ def _route(layout: str, declaration: Declaration, folder: Folder) -> LinearForma
 def _check_features(table: Mapping[str, Any], layout: str, name: str) -> None:
     known = any(word in layout for word in _LAYOUTS)
     if not known or any(word in layout for word in _REFUSED_WORDS):
-        raise UnsupportedError(f"{name}: AutoRound's layout {layout} is not supported.")
+        raise UnsupportedError(
+            "{name}: AutoRound's layout {layout} is not supported.", name=name, layout=layout
+        )
     data_type = str(table.get("data_type") or "int")
     if not data_type.startswith("int") or table.get("super_bits"):
-        raise UnsupportedError(f"{name}: AutoRound's data type {data_type} is not supported.")
+        raise UnsupportedError(
+            "{name}: AutoRound's data type {data_type} is not supported.",
+            name=name,
+            data_type=data_type,
+        )
     act_bits = table.get("act_bits")
     if isinstance(act_bits, int) and act_bits < _DENSE_BITS:
-        raise UnsupportedError(f"{name}: AutoRound with {act_bits}-bit inputs is not supported.")
+        raise UnsupportedError(
+            "{name}: AutoRound with {act_bits}-bit inputs is not supported.",
+            name=name,
+            act_bits=act_bits,
+        )
     if table.get("rotation_config"):
-        raise UnsupportedError(f"{name}: AutoRound with rotation is not supported.")
+        raise UnsupportedError("{name}: AutoRound with rotation is not supported.", name=name)
 
 
 def _iter_rules(extra: Any, where: str) -> Iterator[Rule]:
@@ -69,7 +79,9 @@ def _iter_rules(extra: Any, where: str) -> Iterator[Rule]:
     if not extra:
         return
     if not isinstance(extra, Mapping) or not all(isinstance(v, Mapping) for v in extra.values()):
-        raise InvalidSourceError(f"{where} has an `extra_config` that is not one of objects.")
+        raise InvalidSourceError(
+            "{where} has an `extra_config` that is not one of objects.", where=where
+        )
     for key, overrides in extra.items():
         yield Rule(key.__eq__, _overrides(overrides))
     for key, overrides in extra.items():

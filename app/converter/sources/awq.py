@@ -106,8 +106,12 @@ class AwqFormat(LinearFormat):
         shapes = self._layout.shapes(place.shape, group_size)
         if shapes is None:
             raise InvalidSourceError(
-                f"{place.stem} is {list(place.shape)}, which AWQ's layout {self._layout.name} "
-                f"with groups of {group_size} does not hold."
+                "{stem} is {shape}, which AWQ's layout {name} with groups of {group_size} does "
+                "not hold.",
+                stem=place.stem,
+                shape=list(place.shape),
+                name=self._layout.name,
+                group_size=group_size,
             )
         qweight = tensors.take(f"{place.stem}.qweight", shapes.qweight)
         scales = tensors.take(f"{place.stem}.scales", shapes.scales)
@@ -124,8 +128,12 @@ def from_folder(declaration: Declaration, folder: Folder) -> AwqFormat:
     layout = _find_layout(folder, settings)
     if settings.layout not in (None, layout):
         raise InvalidSourceError(
-            f"{folder.name}: {declaration.where} says version {declaration.table.get('version')}, "
-            f"but the shapes are those of AWQ's layout {layout.name}."
+            "{name}: {where} says version {version}, but the shapes are those of AWQ's layout "
+            "{layout}.",
+            name=folder.name,
+            where=declaration.where,
+            version=declaration.table.get("version"),
+            layout=layout.name,
         )
     return AwqFormat(folder, layout, settings.group_size)
 
@@ -134,15 +142,24 @@ def _read_settings(declaration: Declaration, name: str) -> _Settings:
     table = declaration.table
     bits = table.get("bits", table.get("w_bit", 4))
     if bits != 4:
-        raise UnsupportedError(f"{name}: AWQ with {bits} bits is not supported.")
+        raise UnsupportedError(
+            "{name}: AWQ with {bits} bits is not supported.", name=name, bits=bits
+        )
     group_size = table.get("group_size", table.get("q_group_size", 128))
     if type(group_size) is not int or (group_size < 1 and group_size != _ROW):
-        raise InvalidSourceError(f"{name}: {declaration.where} has the group size {group_size!r}.")
+        raise InvalidSourceError(
+            "{name}: {where} has the group size {group_size!r}.",
+            name=name,
+            where=declaration.where,
+            group_size=group_size,
+        )
     if table.get("backend") == "llm-awq":
         return _Settings(group_size, None)
     version = str(table.get("version") or "gemm").lower()
     if version not in _LAYOUT_OF_VERSION:
-        raise UnsupportedError(f"{name}: AWQ's layout {version} is not supported.")
+        raise UnsupportedError(
+            "{name}: AWQ's layout {version} is not supported.", name=name, version=version
+        )
     return _Settings(group_size, _LAYOUT_OF_VERSION[version])
 
 
@@ -157,8 +174,11 @@ def _find_layout(folder: Folder, settings: _Settings) -> AwqLayout:
         return layout
     like_gptq = " They are those of GPTQ." if _looks_like_gptq(folder) else ""
     raise InvalidSourceError(
-        f"{folder.name}: the shapes of its quantized tensors are those of no AWQ layout with "
-        f"groups of {settings.group_size}.{like_gptq}"
+        "{name}: the shapes of its quantized tensors are those of no AWQ layout with groups of "
+        "{group_size}.{like_gptq}",
+        name=folder.name,
+        group_size=settings.group_size,
+        like_gptq=like_gptq,
     )
 
 
@@ -207,7 +227,12 @@ def _check_dtypes(stored: _Stored, layout: AwqLayout) -> None:
     )
     for array, dtypes in zip(stored, wanted, strict=True):
         if array.dtype not in dtypes:
-            raise UnsupportedError(f"{array.path.name}: {array.name} has the dtype {array.dtype}.")
+            raise UnsupportedError(
+                "{name}: {array} has the dtype {dtype}.",
+                name=array.path.name,
+                array=array.name,
+                dtype=array.dtype,
+            )
 
 
 def _load_native(layout: AwqLayout, quant: QuantScheme, group_size: int, stored: _Stored) -> Linear:

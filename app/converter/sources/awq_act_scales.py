@@ -49,7 +49,9 @@ def divide_columns(linear: SourceLinear, stored: StoredArray) -> SourceLinear:
     """
     scales = load_float_vector(stored).astype(np.float32)
     if not scales.all():
-        raise InvalidSourceError(f"{stored.path.name}: {stored.name} holds a zero.")
+        raise InvalidSourceError(
+            "{name}: {stored} holds a zero.", name=stored.path.name, stored=stored.name
+        )
     if (scales == 1).all():
         return linear
     load_rows = linear.load_rows

@@ -134,12 +134,19 @@ def _take_nested(
 
 def _check_row_format(stored: StoredArray | None) -> None:
     if stored is not None and int(stored.load().reshape(-1)[0]) != _ROW_FORMAT:
-        raise UnsupportedError(f"{stored.name}: only the row format of int8 weights is supported.")
+        raise UnsupportedError(
+            "{stored}: only the row format of int8 weights is supported.", stored=stored.name
+        )
 
 
 def _check_dtype(stored: StoredArray, dtype: type[np.generic]) -> None:
     if stored.dtype != dtype:
-        raise InvalidSourceError(f"{stored.name} is {stored.dtype} instead of {np.dtype(dtype)}.")
+        raise InvalidSourceError(
+            "{stored} is {dtype} instead of {wanted}.",
+            stored=stored.name,
+            dtype=stored.dtype,
+            wanted=np.dtype(dtype),
+        )
 
 
 def _load_int8(quant: QuantScheme, weight: StoredArray, scales: StoredArray) -> Linear:

@@ -76,8 +76,13 @@ class QuantState:
         found = fields.get("quant_type"), fields.get("shape")
         if found != (kind, list(shape)):
             raise InvalidSourceError(
-                f"{stored.name} says {found[0]} with the shape {found[1]}, "
-                f"but the linear is {kind} with the shape {list(shape)}."
+                "{stored} says {found_kind} with the shape {found_shape}, but the linear is "
+                "{kind} with the shape {shape}.",
+                stored=stored.name,
+                found_kind=found[0],
+                found_shape=found[1],
+                kind=kind,
+                shape=list(shape),
             )
         self.block_size = _block_size(fields, "blocksize", stored)
         self.is_nested = fields.get("nested_blocksize") is not None
@@ -85,7 +90,9 @@ class QuantState:
         self.nested_block_size = nested
         offset = fields.get("nested_offset") if self.is_nested else 0.0
         if not isinstance(offset, int | float) or not np.isfinite(offset):
-            raise InvalidSourceError(f"{stored.name} has the nested_offset {offset}.")
+            raise InvalidSourceError(
+                "{stored} has the nested_offset {offset}.", stored=stored.name, offset=offset
+            )
         self.nested_offset = np.float32(offset)
 
 
@@ -93,22 +100,26 @@ def _parse_state(stored: StoredArray) -> Mapping[str, Any]:
     try:
         fields = json.loads(stored.load().tobytes())
     except ValueError as error:
-        raise InvalidSourceError(f"{stored.name} is not JSON.", detail=repr(error)) from error
+        raise InvalidSourceError(
+            "{stored} is not JSON.", stored=stored.name, detail=repr(error)
+        ) from error
     if not isinstance(fields, dict):
-        raise InvalidSourceError(f"{stored.name} is not a JSON object.")
+        raise InvalidSourceError("{stored} is not a JSON object.", stored=stored.name)
     return fields
 
 
 def _block_size(fields: Mapping[str, Any], key: str, stored: StoredArray) -> int:
     value = fields.get(key)
     if value not in _BLOCK_SIZES:
-        raise InvalidSourceError(f"{stored.name} has the {key} {value}.")
+        raise InvalidSourceError(
+            "{stored} has the {key} {value}.", stored=stored.name, key=key, value=value
+        )
     return int(value)
 
 
 def check_table(stored: StoredArray, kind: str) -> None:
     if not np.allclose(load_scales(stored), TABLES[kind], rtol=0, atol=1e-6):
-        raise UnsupportedError(f"{stored.name} is not the {kind} table.")
+        raise UnsupportedError("{stored} is not the {kind} table.", stored=stored.name, kind=kind)
 
 
 def _load_absmax(blocks: Blocks) -> Floats:

@@ -61,7 +61,10 @@ class TensorClaims(Generic[T]):
         faults = [f"{kind} {_shorten(sorted(names))}" for kind, names in kinds.items() if names]
         if faults:
             raise InvalidSourceError(
-                f"{file}: its tensors are not those of {architecture}: {'; '.join(faults)}.",
+                "{file}: its tensors are not those of {architecture}: {faults}.",
+                file=file,
+                architecture=architecture,
+                faults="; ".join(faults),
                 detail="\n".join(
                     f"{kind}: {name}" for kind in kinds for name in sorted(kinds[kind])
                 ),

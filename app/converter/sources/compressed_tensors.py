@@ -82,8 +82,13 @@ class CompressedTensorsFormat(LinearFormat):
         if scheme.is_float is not is_float or scheme.format not in (None, *formats):
             kind = "float" if scheme.is_float else "int"
             raise InvalidSourceError(
-                f"{self._folder.name}: the configuration says {scheme.format} {kind}{scheme.bits}, "
-                f"but {weight.name} is {weight.dtype}."
+                "{name}: the configuration says {format} {kind}{bits}, but {weight} is {dtype}.",
+                name=self._folder.name,
+                format=scheme.format,
+                kind=kind,
+                bits=scheme.bits,
+                weight=weight.name,
+                dtype=weight.dtype,
             )
 
     def _open_integer(

@@ -64,7 +64,10 @@ class IntegerClaims:
         stored = self._tensors.take(self._name(name), shape)
         if stored is not None and dtypes and stored.dtype not in dtypes:
             raise UnsupportedError(
-                f"{stored.path.name}: {stored.name} has the dtype {stored.dtype}."
+                "{name}: {stored} has the dtype {dtype}.",
+                name=stored.path.name,
+                stored=stored.name,
+                dtype=stored.dtype,
             )
         return stored
 
@@ -75,15 +78,18 @@ class IntegerClaims:
         columns, scheme = self._place.shape[1], self._scheme
         if scheme.strategy not in ("tensor", "channel", "group"):
             raise UnsupportedError(
-                f"{self._place.stem}: integers with the strategy {scheme.strategy} are not "
-                "supported."
+                "{stem}: integers with the strategy {strategy} are not supported.",
+                stem=self._place.stem,
+                strategy=scheme.strategy,
             )
         if scheme.strategy != "group" or scheme.group_size is None:
             return columns
         if columns % scheme.group_size:
             raise InvalidSourceError(
-                f"{self._place.stem}: its {columns} columns are not whole groups of "
-                f"{scheme.group_size}."
+                "{stem}: its {columns} columns are not whole groups of {group_size}.",
+                stem=self._place.stem,
+                columns=columns,
+                group_size=scheme.group_size,
             )
         return scheme.group_size
 
@@ -100,8 +106,11 @@ class IntegerClaims:
             return Storage.DENSE
         if self._version is None:
             raise InvalidSourceError(
-                f"{self._place.stem}: {bits}-bit codes of {columns} columns take as many words in "
-                "both layouts, and no version says which it is."
+                "{stem}: {bits}-bit codes of {columns} columns take as many words in both "
+                "layouts, and no version says which it is.",
+                stem=self._place.stem,
+                bits=bits,
+                columns=columns,
             )
         return Storage.DENSE if self._version >= _DENSE_SINCE else Storage.PADDED
 
@@ -110,8 +119,11 @@ class IntegerClaims:
         stored = self._take("weight_shape", (2,), I32, _I64)
         if stored is not None and tuple(stored.load()) != self._place.shape:
             raise InvalidSourceError(
-                f"{stored.path.name}: {stored.name} says {stored.load().tolist()}, config.json "
-                f"{list(self._place.shape)}."
+                "{name}: {stored} says {found}, config.json {shape}.",
+                name=stored.path.name,
+                stored=stored.name,
+                found=stored.load().tolist(),
+                shape=list(self._place.shape),
             )
 
     def _shape_of_scales(self, name: str) -> Shape:
@@ -146,15 +158,17 @@ class IntegerClaims:
     def _check_needs_no_zeros(self) -> None:
         if not self._scheme.is_symmetric:
             raise InvalidSourceError(
-                f"{self._place.stem} is declared asymmetric, but the program that wrote it dropped "
-                "its zero points."
+                "{stem} is declared asymmetric, but the program that wrote it dropped its zero "
+                "points.",
+                stem=self._place.stem,
             )
 
     def _check_trivial(self, zeros: StoredArray | None) -> None:
         """Old releases stored zeros of symmetric grids, too."""
         if zeros is not None and (zeros.dtype != I8 or zeros.load().any()):
             raise InvalidSourceError(
-                f"{self._place.stem} is declared symmetric, but its zero points are not all 0."
+                "{stem} is declared symmetric, but its zero points are not all 0.",
+                stem=self._place.stem,
             )
 
     def _take_order(self) -> npt.NDArray[np.int32] | None:
@@ -162,7 +176,9 @@ class IntegerClaims:
         if self._name(name) not in self._found:
             if self._scheme.has_order:
                 raise InvalidSourceError(
-                    f"{self._place.stem} is declared as ordered by activation, but has no {name}."
+                    "{stem} is declared as ordered by activation, but has no {name}.",
+                    stem=self._place.stem,
+                    name=name,
                 )
             return None
         stored = self._take(name, self._place.shape[1:], I32, _I64)

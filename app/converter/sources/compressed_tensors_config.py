@@ -58,7 +58,7 @@ class CompressedTensorsConfig:
         _refuse_by_name(table, name)
         groups = table.get("config_groups")
         if not isinstance(groups, Mapping) or not groups:
-            raise InvalidSourceError(f"{self._where} has no config_groups.")
+            raise InvalidSourceError("{where} has no config_groups.", where=self._where)
         self._groups = tuple(self._read_group(g, table.get("format")) for g in groups.values())
         self.notes = tuple(_iter_notes(table, groups))
         self.version = _read_version(table.get("version"))
@@ -68,16 +68,20 @@ class CompressedTensorsConfig:
         ranked = [(_rank(group, stem), index) for index, group in enumerate(self._groups)]
         rank, index = min(ranked)
         if rank == _NO_TARGET and len(self._groups) > 1:
-            raise InvalidSourceError(f"{self._where} targets {stem} by no group.")
+            raise InvalidSourceError(
+                "{where} targets {stem} by no group.", where=self._where, stem=stem
+            )
         return self._groups[index].scheme
 
     def _read_group(self, group: Any, default_format: Any) -> _Group:
         weights = group.get("weights") if isinstance(group, Mapping) else None
         if not isinstance(weights, Mapping):
-            raise InvalidSourceError(f"{self._where} has a group without weights.")
+            raise InvalidSourceError("{where} has a group without weights.", where=self._where)
         label = group.get("format") or default_format
         if label not in _FORMATS | _UNSAID:
-            raise UnsupportedError(f"{self._name}: the format {label} is not supported.")
+            raise UnsupportedError(
+                "{name}: the format {label} is not supported.", name=self._name, label=label
+            )
         targets = tuple(str(target) for target in group.get("targets") or ())
         scheme = self._read_weights(weights, None if label in _UNSAID else label)
         return _Group(targets, scheme)
@@ -89,10 +93,17 @@ class CompressedTensorsConfig:
         sizes = (bits, group_size if strategy in ("group", "tensor_group") else 1)
         if not all(type(size) is int and size > 0 for size in sizes) or bits > 8:
             raise InvalidSourceError(
-                f"{self._where} has {bits!r} bits in groups of {group_size!r}."
+                "{where} has {bits!r} bits in groups of {group_size!r}.",
+                where=self._where,
+                bits=bits,
+                group_size=group_size,
             )
         if strategy not in _STRATEGIES:
-            raise UnsupportedError(f"{self._name}: the strategy {strategy} is not supported.")
+            raise UnsupportedError(
+                "{name}: the strategy {strategy} is not supported.",
+                name=self._name,
+                strategy=strategy,
+            )
         return WeightScheme(
             format=label,
             bits=bits,
@@ -112,7 +123,9 @@ class CompressedTensorsConfig:
         except (TypeError, ValueError):
             rows = columns = 0
         if rows < 1 or columns < 1:
-            raise InvalidSourceError(f"{self._where} has the block_structure {block!r}.")
+            raise InvalidSourceError(
+                "{where} has the block_structure {block!r}.", where=self._where, block=block
+            )
         return rows, columns
 
 
@@ -136,7 +149,9 @@ def _matches(pattern: str, stem: str) -> bool:
     try:
         return re.match(pattern, stem) is not None
     except re.error as error:
-        raise InvalidSourceError(f"The pattern {pattern!r} is none.", detail=str(error)) from error
+        raise InvalidSourceError(
+            "The pattern {pattern!r} is none.", pattern=pattern, detail=str(error)
+        ) from error
 
 
 def _strategy_of(group_size: Any) -> str:
@@ -148,10 +163,14 @@ def _strategy_of(group_size: Any) -> str:
 
 def _refuse_by_name(table: Mapping[str, Any], name: str) -> None:
     if table.get("transform_config"):
-        raise UnsupportedError(f"{name}: weights that are rotated at run time are not supported.")
+        raise UnsupportedError(
+            "{name}: weights that are rotated at run time are not supported.", name=name
+        )
     sparsity = table.get("sparsity_config")
     if isinstance(sparsity, Mapping) and sparsity.get("format", "dense") != "dense":
-        raise UnsupportedError(f"{name}: the format {sparsity['format']} is not supported.")
+        raise UnsupportedError(
+            "{name}: the format {format} is not supported.", name=name, format=sparsity["format"]
+        )
 
 
 def _iter_notes(table: Mapping[str, Any], groups: Mapping[str, Any]) -> Iterator[str]:

@@ -156,6 +156,9 @@ def _shift(arrays: IntegerArrays, values: npt.NDArray[np.int8], stored: StoredAr
     shifted = values.astype(np.int16) + arrays.centre
     if shifted.min() < 0 or shifted.max() >= 1 << arrays.bits:
         raise InvalidSourceError(
-            f"{stored.path.name}: {stored.name} holds a value that has no {arrays.bits} bits."
+            "{name}: {stored} holds a value that has no {bits} bits.",
+            name=stored.path.name,
+            stored=stored.name,
+            bits=arrays.bits,
         )
     return shifted.astype(np.uint8)

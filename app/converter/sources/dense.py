@@ -85,7 +85,12 @@ def _refuse_native(name: str) -> Any:
 
 def _check_float(stored: StoredArray) -> None:
     if stored.dtype not in FLOATS:
-        raise UnsupportedError(f"{stored.path.name}: {stored.name} has the dtype {stored.dtype}.")
+        raise UnsupportedError(
+            "{name}: {stored} has the dtype {dtype}.",
+            name=stored.path.name,
+            stored=stored.name,
+            dtype=stored.dtype,
+        )
 
 
 def _load_float32(stored: StoredArray) -> npt.NDArray[np.float32]:
@@ -105,6 +110,8 @@ def _load_float32_rows(stored: StoredArray, rows: slice) -> npt.NDArray[np.float
 def _check_finite(stored: StoredArray, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not np.isfinite(values).all():
         raise InvalidSourceError(
-            f"{stored.path.name}: {stored.name} is damaged: it holds a value that is not finite."
+            "{name}: {stored} is damaged: it holds a value that is not finite.",
+            name=stored.path.name,
+            stored=stored.name,
         )
     return values

@@ -26,14 +26,23 @@ def open_source(path: Path, format: str = "auto", tokenizer_dir: Path | None = N
     UnsupportedError, or UsageError for a path or format that cannot be meant.
     """
     if format not in FORMATS:
-        raise UsageError(f"The format {format!r} is not known; known are {', '.join(FORMATS)}.")
+        raise UsageError(
+            "The format {format!r} is not known; known are {formats}.",
+            format=format,
+            formats=", ".join(FORMATS),
+        )
     if not path.exists():
-        raise UsageError(f"{path} does not exist.")
+        raise UsageError("{path} does not exist.", path=path)
     path = _only_model(path) if path.is_dir() else path
     source = _open(path, tokenizer_dir)
     if format not in ("auto", source.format):
         source.close()
-        raise UsageError(f"{path.name} is in the format {source.format}, not {format}.")
+        raise UsageError(
+            "{name} is in the format {found}, not {format}.",
+            name=path.name,
+            found=source.format,
+            format=format,
+        )
     return source
 
 
@@ -47,7 +56,7 @@ def _open(path: Path, tokenizer_dir: Path | None) -> Source:
 def _only_model(path: Path) -> Path:
     """The folder itself when it is a Hugging Face model, else the one GGUF model in it."""
     if Checkpoint.is_native_dir(path):
-        raise UsageError(f"{path.name} is a native checkpoint already.")
+        raise UsageError("{name} is a native checkpoint already.", name=path.name)
     files = sorted(path.glob("*.gguf"))
     if not files:
         refuse_foreign_folder(path)
@@ -55,9 +64,13 @@ def _only_model(path: Path) -> Path:
     if (path / "config.json").is_file() and (has_weight_files(path) or not files):
         return path
     if not files:
-        raise InvalidSourceError(f"{path.name} has neither a config.json nor a GGUF file.")
+        raise InvalidSourceError(
+            "{name} has neither a config.json nor a GGUF file.", name=path.name
+        )
     if len({model_name(file) for file in files}) > 1:
-        raise UsageError(f"{path.name} is a folder with several GGUF models; choose a file.")
+        raise UsageError(
+            "{name} is a folder with several GGUF models; choose a file.", name=path.name
+        )
     return files[0]
 
 
@@ -68,14 +81,18 @@ def _check_is_gguf(path: Path) -> None:
     if head.startswith(b"GGUF") or path.suffix.lower() == ".gguf":
         return
     if not head:
-        raise InvalidSourceError(f"{path.name}: the file is empty.")
+        raise InvalidSourceError("{name}: the file is empty.", name=path.name)
     if head.startswith(LFS_POINTER_START):
         raise lfs_pointer_error(path)
     if path.suffix.lower() in (".safetensors", ".bin") or path.name == "config.json":
-        raise UsageError(f"{path.name} is one file of a model; choose the folder that contains it.")
+        raise UsageError(
+            "{name} is one file of a model; choose the folder that contains it.", name=path.name
+        )
     if path.suffix.lower() in (".pt", ".pth"):
-        raise UnsupportedError(f"{path.name}: PyTorch pickle files are not supported.")
-    raise UnsupportedError(f"{path.name}: the file is of no format that this program knows.")
+        raise UnsupportedError("{name}: PyTorch pickle files are not supported.", name=path.name)
+    raise UnsupportedError(
+        "{name}: the file is of no format that this program knows.", name=path.name
+    )
 
 
 def _read_head(path: Path) -> bytes:
@@ -83,4 +100,6 @@ def _read_head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(len(LFS_POINTER_START))
     except OSError as error:
-        raise InvalidSourceError(f"{path.name}: cannot be read ({error.strerror}).") from error
+        raise InvalidSourceError(
+            "{name}: cannot be read ({reason}).", name=path.name, reason=error.strerror
+        ) from error

@@ -97,7 +97,11 @@ class Exl2Format(LinearFormat):
         pairs = stored.load().view(np.uint16).astype(np.int64).reshape(-1, 2)
         groups = tuple(_iter_groups(pairs, place.shape[1]))
         if not groups or groups[-1].columns.stop != place.shape[1]:
-            raise InvalidSourceError(f"{name} does not divide {place.shape[1]} columns.")
+            raise InvalidSourceError(
+                "{name} does not divide {num_columns} columns.",
+                name=name,
+                num_columns=place.shape[1],
+            )
         return groups
 
     def _take_order(
@@ -114,7 +118,11 @@ class Exl2Format(LinearFormat):
         order = np.argsort(places)
         columns = np.arange(place.shape[1])
         if not np.array_equal(places[order], columns):
-            raise InvalidSourceError(f"{name} is not an order of {len(columns)} columns.")
+            raise InvalidSourceError(
+                "{name} is not an order of {num_columns} columns.",
+                name=name,
+                num_columns=len(columns),
+            )
         return None if np.array_equal(order, columns) else order.astype(np.int32)
 
 
@@ -149,7 +157,10 @@ def _check_dtypes(wanted: dict[StoredArray, tuple[np.dtype[Any], ...]]) -> None:
     for stored, dtypes in wanted.items():
         if stored.dtype not in dtypes:
             raise UnsupportedError(
-                f"{stored.path.name}: {stored.name} has the dtype {stored.dtype}."
+                "{name}: {stored} has the dtype {dtype}.",
+                name=stored.path.name,
+                stored=stored.name,
+                dtype=stored.dtype,
             )
 
 

@@ -63,11 +63,14 @@ class FileRows:
             )
         except OSError as error:
             raise InvalidSourceError(
-                f"{self.path.name}: cannot be read ({error.strerror}).", detail=repr(error)
+                "{name}: cannot be read ({reason}).",
+                name=self.path.name,
+                reason=error.strerror,
+                detail=repr(error),
             ) from error
         if data.size != count:
             raise InvalidSourceError(
-                f"{self.path.name}: the file became shorter while it was read."
+                "{name}: the file became shorter while it was read.", name=self.path.name
             )
         return data.reshape(stop - start, self.row_bytes)
 

@@ -30,7 +30,7 @@ def refuse_foreign_folder(path: Path) -> None:
         return
     for name, what in _BY_FILE:
         if (path / name).is_file():
-            raise UnsupportedError(f"{path.name} is {what}.")
+            raise UnsupportedError("{name} is {what}.", name=path.name, what=what)
 
 
 def refuse_draft(config: Mapping[str, Any], name: str) -> None:
@@ -38,5 +38,7 @@ def refuse_draft(config: Mapping[str, Any], name: str) -> None:
     found = next((key for key in _DRAFT_KEYS if config.get(key) is not None), None)
     if found is not None:
         raise UnsupportedError(
-            f"{name} is a draft model for speculative decoding (config.json has {found})."
+            "{name} is a draft model for speculative decoding (config.json has {found}).",
+            name=name,
+            found=found,
         )

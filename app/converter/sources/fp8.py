@@ -60,7 +60,9 @@ class Fp8Format(LinearFormat):
         self.name, self._folder = declaration.method, folder
         table = declaration.table
         if table.get("weight_scale_semantics") is not None:
-            raise UnsupportedError(f"{folder.name}: FP8 with inverse scales is not supported.")
+            raise UnsupportedError(
+                "{name}: FP8 with inverse scales is not supported.", name=folder.name
+            )
         self._block = _block_size(table.get("weight_block_size"), folder.name)
         self.notes = activation_notes(folder.tensors)
 
@@ -105,7 +107,10 @@ def take_fp8(
         return None
     if weight.dtype != E4M3:
         raise UnsupportedError(
-            f"{weight.path.name}: {weight.name} is {weight.dtype}; of FP8, float8_e4m3fn is read."
+            "{name}: {weight} is {dtype}; of FP8, float8_e4m3fn is read.",
+            name=weight.path.name,
+            weight=weight.name,
+            dtype=weight.dtype,
         )
     rows, columns = block or _block_of(place, scales)
     whole = (min(rows, place.shape[0]), min(columns, place.shape[1]))
@@ -128,7 +133,9 @@ def _block_size(value: object, name: str) -> tuple[int, int] | None:
         return None
     is_pair = isinstance(value, Sequence) and len(value) == 2
     if not is_pair or not all(isinstance(size, int) and size > 0 for size in value):  # type: ignore[attr-defined]
-        raise InvalidSourceError(f"{name}: weight_block_size is {value}, not two whole numbers.")
+        raise InvalidSourceError(
+            "{name}: weight_block_size is {value}, not two whole numbers.", name=name, value=value
+        )
     return value[0], value[1]  # type: ignore[index]
 
 
@@ -168,5 +175,7 @@ def _decode(shape: tuple[int, int], arrays: Fp8Arrays, scales: Floats, rows: sli
 def _check_no_nan(codes: Bytes, weight: StoredArray) -> None:
     if (codes & np.uint8(0x7F) == 0x7F).any():
         raise InvalidSourceError(
-            f"{weight.path.name}: {weight.name} is damaged: it holds a weight that is NaN."
+            "{name}: {weight} is damaged: it holds a weight that is NaN.",
+            name=weight.path.name,
+            weight=weight.name,
         )

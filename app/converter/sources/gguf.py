@@ -105,8 +105,10 @@ def _check_block_version(model: GgufModel) -> None:
     version = model.metadata.get("general.quantization_version", _BLOCK_VERSION)
     if type(version) is not int or version != _BLOCK_VERSION:
         raise UnsupportedError(
-            f"{model.file}: quantization version {str(version)[:20]} is not supported, "
-            f"only {_BLOCK_VERSION}."
+            "{file}: quantization version {version} is not supported, only {supported}.",
+            file=model.file,
+            version=str(version)[:20],
+            supported=_BLOCK_VERSION,
         )
 
 

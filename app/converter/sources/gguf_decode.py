@@ -33,7 +33,10 @@ def check_decodable(ggml_type: GgmlType, tensor: str, file: str) -> None:
     """UnsupportedError for a type that no library decodes, or that holds no weights."""
     if ggml_type.name not in FLOAT_TYPES.keys() | NATIVE_TYPES.keys() | _CODEBOOK_TYPES:
         raise UnsupportedError(
-            f"{file}: tensor {tensor!r} has the ggml type {ggml_type.name}, which is not supported."
+            "{file}: tensor {tensor!r} has the ggml type {ggml_type}, which is not supported.",
+            file=file,
+            tensor=tensor,
+            ggml_type=ggml_type.name,
         )
 
 
@@ -95,5 +98,7 @@ def _decode(raw: Bytes, ggml_type: GgmlType) -> npt.NDArray[np.float32]:
 def _check_finite(values: npt.NDArray[Any], rows: FileRows, tensor: str) -> None:
     if not np.isfinite(values).all():
         raise InvalidSourceError(
-            f"{rows.path.name}: tensor {tensor!r} is damaged: it holds a value that is not finite."
+            "{name}: tensor {tensor!r} is damaged: it holds a value that is not finite.",
+            name=rows.path.name,
+            tensor=tensor,
         )

@@ -72,15 +72,19 @@ def _shard_paths(path: Path, header: GgufHeader) -> tuple[Path, ...]:
     if match is None or int(match["count"]) <= 1:
         if isinstance(declared, int) and declared > 1:
             raise InvalidSourceError(
-                f"{path.name}: this is one of {declared} shards, but its name does not end in "
-                f"-00001-of-{declared:05d}.gguf, so the others cannot be found."
+                "{name}: this is one of {declared} shards, but its name does not end in "
+                "-00001-of-{declared:05d}.gguf, so the others cannot be found.",
+                name=path.name,
+                declared=declared,
             )
         return (path,)
     count = int(match["count"])
     names = [f"{match['stem']}-{number:05d}-of-{count:05d}.gguf" for number in range(1, count + 1)]
     for name in names:
         if name != path.name and not path.with_name(name).is_file():
-            raise InvalidSourceError(f"{path.name}: the shard {name} is missing.")
+            raise InvalidSourceError(
+                "{name}: the shard {shard} is missing.", name=path.name, shard=name
+            )
     return tuple(path if name == path.name else path.with_name(name) for name in names)
 
 
@@ -94,8 +98,12 @@ def _check_shards(paths: tuple[Path, ...], headers: list[GgufHeader]) -> None:
         for key, value in wanted.items():
             if type(found[key]) is not int or found[key] != value:
                 raise InvalidSourceError(
-                    f"{path.name}: split.{key} is {found[key]}, "
-                    f"the {len(paths)} shards here make it {value}."
+                    "{name}: split.{key} is {found}, the {num_shards} shards here make it {value}.",
+                    name=path.name,
+                    key=key,
+                    found=found[key],
+                    num_shards=len(paths),
+                    value=value,
                 )
 
 
@@ -105,8 +113,10 @@ def _merge_tensors(paths: tuple[Path, ...], headers: list[GgufHeader]) -> dict[s
         for info in header.tensors:
             if info.name in tensors:
                 raise InvalidSourceError(
-                    f"{path.name}: the tensor {info.name!r} also stands in "
-                    f"{tensors[info.name].path.name}."
+                    "{name}: the tensor {tensor!r} also stands in {other}.",
+                    name=path.name,
+                    tensor=info.name,
+                    other=tensors[info.name].path.name,
                 )
             tensors[info.name] = StoredTensor(path, info)
     return tensors
@@ -116,5 +126,5 @@ def refuse_byte_splits(path: Path) -> None:
     """Pieces of a file that was cut by bytes are no shards; UnsupportedError says to join them."""
     if re.search(r"\.gguf[.-](part|split)", path.name, re.IGNORECASE):
         raise UnsupportedError(
-            f"{path.name}: this is a piece of a cut file; join the pieces first."
+            "{name}: this is a piece of a cut file; join the pieces first.", name=path.name
         )

@@ -45,8 +45,10 @@ def check_float(stored: StoredTensor, max_dimensions: int = 1) -> None:
     info = stored.info
     if info.type.name not in FLOAT_TYPES or len(info.shape) > max_dimensions:
         raise UnsupportedError(
-            f"{stored.path.name}: tensor {info.name!r} of type {info.type.name} "
-            "must be a vector of floats."
+            "{name}: tensor {tensor!r} of type {type} must be a vector of floats.",
+            name=stored.path.name,
+            tensor=info.name,
+            type=info.type.name,
         )
 
 
@@ -66,6 +68,8 @@ def _log_decay(stored: StoredTensor, values: npt.NDArray[Any]) -> npt.NDArray[np
     single = values.astype(np.float32)
     if (single > 0).any():
         raise InvalidSourceError(
-            f"{stored.path.name}: tensor {stored.info.name!r} is damaged: states would grow."
+            "{name}: tensor {tensor!r} is damaged: states would grow.",
+            name=stored.path.name,
+            tensor=stored.info.name,
         )
     return np.log(np.maximum(-single, np.finfo(np.float32).tiny))

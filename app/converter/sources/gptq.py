@@ -76,12 +76,16 @@ class GptqFormat(LinearFormat):
 
     def _settings_of(self, place: LinearPlace) -> LinearSettings:
         if place.name == "embed_tokens":
-            raise UnsupportedError(f"{self._folder.name}: GPTQ input embeddings are not supported.")
+            raise UnsupportedError(
+                "{name}: GPTQ input embeddings are not supported.", name=self._folder.name
+            )
         settings = self._settings.of_linear(place.stem)
         if settings is None:
             raise InvalidSourceError(
-                f"{self._folder.name}: {self._settings.where} says that {place.stem} is not "
-                "quantized, but it is stored as GPTQ."
+                "{name}: {where} says that {stem} is not quantized, but it is stored as GPTQ.",
+                name=self._folder.name,
+                where=self._settings.where,
+                stem=place.stem,
             )
         return settings
 
@@ -122,7 +126,9 @@ def create_gptq(settings: GptqSettings, folder: Folder) -> GptqFormat:
     """The format with settings that are read already (AutoRound words them differently)."""
     if _looks_like_awq(folder, settings):
         raise InvalidSourceError(
-            f"{folder.name}: {settings.where} says GPTQ, but the shapes of its tensors are AWQ's."
+            "{name}: {where} says GPTQ, but the shapes of its tensors are AWQ's.",
+            name=folder.name,
+            where=settings.where,
         )
     return GptqFormat(folder, settings)
 
@@ -159,7 +165,12 @@ def _width(settings: LinearSettings, shape: tuple[int, int]) -> int:
 def _read_order(stored: StoredArray, group_size: int) -> npt.NDArray[np.int32] | None:
     """The columns sorted by group. All zeros means what an absent g_idx means: in order."""
     if stored.dtype != I32:
-        raise UnsupportedError(f"{stored.path.name}: {stored.name} has the dtype {stored.dtype}.")
+        raise UnsupportedError(
+            "{name}: {stored} has the dtype {dtype}.",
+            name=stored.path.name,
+            stored=stored.name,
+            dtype=stored.dtype,
+        )
     g_idx = stored.load()
     return column_order(g_idx, group_size, stored.name) if g_idx.any() else None
 
@@ -168,7 +179,10 @@ def _check_dtypes(words: tuple[StoredArray, StoredArray], scales: StoredArray) -
     for stored in (*words, scales):
         if stored.dtype not in (FLOATS if stored is scales else (I32,)):
             raise UnsupportedError(
-                f"{stored.path.name}: {stored.name} has the dtype {stored.dtype}."
+                "{name}: {stored} has the dtype {dtype}.",
+                name=stored.path.name,
+                stored=stored.name,
+                dtype=stored.dtype,
             )
 
 

@@ -101,7 +101,10 @@ def compile_rule(pattern: str, where: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as error:
         raise InvalidSourceError(
-            f"{where} holds {pattern!r}, which is not a regular expression.", detail=str(error)
+            "{where} holds {pattern!r}, which is not a regular expression.",
+            where=where,
+            pattern=pattern,
+            detail=str(error),
         ) from error
 
 
@@ -110,10 +113,14 @@ def _read_label(table: Mapping[str, Any], name: str) -> str:
     if table.get("is_marlin_format"):
         given.add("marlin")
     for label in sorted(given - {"gptq", "gptq_v2", "gptq_p"}):
-        raise UnsupportedError(f"{name}: GPTQ in the layout {label} is not supported.")
+        raise UnsupportedError(
+            "{name}: GPTQ in the layout {label} is not supported.", name=name, label=label
+        )
     if len(given) > 1:
         raise InvalidSourceError(
-            f"{name}: its GPTQ layout is said to be both {' and '.join(sorted(given))}."
+            "{name}: its GPTQ layout is said to be both {given}.",
+            name=name,
+            given=" and ".join(sorted(given)),
         )
     return given.pop() if given else "gptq"
 
@@ -121,10 +128,14 @@ def _read_label(table: Mapping[str, Any], name: str) -> str:
 def _check_features(table: Mapping[str, Any], name: str) -> None:
     for feature in _REFUSED_FEATURES:
         if table.get(feature):
-            raise UnsupportedError(f"{name}: GPTQ with {feature} is not supported.")
+            raise UnsupportedError(
+                "{name}: GPTQ with {feature} is not supported.", name=name, feature=feature
+            )
     words = str(table.get("pack_dtype") or "int32").removeprefix("torch.")
     if words != "int32":
-        raise UnsupportedError(f"{name}: GPTQ packed into {words} words is not supported.")
+        raise UnsupportedError(
+            "{name}: GPTQ packed into {words} words is not supported.", name=name, words=words
+        )
 
 
 def _read_writer(table: Mapping[str, Any]) -> tuple[Writer, tuple[int, ...]]:
@@ -142,14 +153,18 @@ def _read_writer(table: Mapping[str, Any]) -> tuple[Writer, tuple[int, ...]]:
 def _read_bits(table: Mapping[str, Any], where: str) -> int:
     bits = _first(table, ("bits", "wbits", "w_bit"))
     if type(bits) is not int or not 2 <= bits <= _MAX_BITS:
-        raise InvalidSourceError(f"{where} gives {bits!r} as the bits, not a number from 2 to 8.")
+        raise InvalidSourceError(
+            "{where} gives {bits!r} as the bits, not a number from 2 to 8.", where=where, bits=bits
+        )
     return bits
 
 
 def _read_group_size(table: Mapping[str, Any], where: str) -> int:
     group_size = _first(table, ("group_size", "q_group_size"))
     if type(group_size) is not int or (group_size < 1 and group_size != ROW):
-        raise InvalidSourceError(f"{where} gives {group_size!r} as the group size.")
+        raise InvalidSourceError(
+            "{where} gives {group_size!r} as the group size.", where=where, group_size=group_size
+        )
     return group_size
 
 
@@ -162,7 +177,7 @@ def _iter_rules(dynamic: Any, where: str) -> Iterator[Rule]:
     if not dynamic:
         return
     if not isinstance(dynamic, Mapping):
-        raise InvalidSourceError(f"{where} has a `dynamic` that is not a JSON object.")
+        raise InvalidSourceError("{where} has a `dynamic` that is not a JSON object.", where=where)
     for key, value in dynamic.items():
         pattern = compile_rule(key[2:] if key[:2] in ("-:", "+:") else key, where)
         overrides = value if isinstance(value, Mapping) else {}

@@ -57,8 +57,13 @@ def judge_zeros(
         return Judged(constant, True)
     if constant is not None or settings.sym:
         raise InvalidSourceError(
-            f"{stem}: {folder.where} says sym {str(settings.sym).lower()} and layout "
-            f"{folder.label}, but its zero points are stored as {_span(low, high)}."
+            "{stem}: {where} says sym {sym} and layout {label}, but its zero points are stored as "
+            "{span}.",
+            stem=stem,
+            where=folder.where,
+            sym=str(settings.sym).lower(),
+            label=folder.label,
+            span=_span(low, high),
         )
     if labelled is Convention.STORED or high < 2 * centre - 1:
         return Judged(labelled, False)
@@ -88,8 +93,9 @@ def _resolve_overflow(bits: int, folder: GptqSettings, stem: str) -> Convention:
         if folder.version >= _LOGICAL_SINCE:
             return Convention.LESS_ONE_WRAPPED
     raise InvalidSourceError(
-        f"{stem} holds a zero point of 0 that the layout gptq cannot store; what is in the file "
-        f"has several meanings."
+        "{stem} holds a zero point of 0 that the layout gptq cannot store; what is in the file "
+        "has several meanings.",
+        stem=stem,
     )
 
 

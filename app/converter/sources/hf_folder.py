@@ -48,7 +48,9 @@ class StoredArray:
         if self.strides is None:
             return FileRows(self.path, self.offset, num_rows, row_bytes)
         if num_rows != (self.shape[0] if len(self.shape) == 2 else 1):
-            raise InvalidSourceError(f"{self.path.name}: {self.name} is not contiguous.")
+            raise InvalidSourceError(
+                "{name}: {tensor} is not contiguous.", name=self.path.name, tensor=self.name
+            )
         row, column = (n * self.dtype.itemsize for n in (0, *self.strides)[-2:])
         return StridedRows(
             self.path,
@@ -105,14 +107,17 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InvalidSourceError(f"{path.name} cannot be read.", detail=repr(error)) from error
+        raise InvalidSourceError(
+            "{name} cannot be read.", name=path.name, detail=repr(error)
+        ) from error
     if not isinstance(values, dict):
-        raise InvalidSourceError(f"{path.name} does not hold a JSON object.")
+        raise InvalidSourceError("{name} does not hold a JSON object.", name=path.name)
     return values
 
 
 def lfs_pointer_error(path: Path) -> InvalidSourceError:
     """For a file that only names what Git LFS would have fetched."""
     return InvalidSourceError(
-        f"{path.name}: this is a Git LFS pointer, not the model itself; download the real file."
+        "{name}: this is a Git LFS pointer, not the model itself; download the real file.",
+        name=path.name,
     )

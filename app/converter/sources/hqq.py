@@ -177,7 +177,10 @@ class HqqFormat(LinearFormat):
             return None
         if not settings.is_float_view and codes.dtype != settings.packing.dtype:
             raise InvalidSourceError(
-                f"{codes.name} is {codes.dtype} instead of {settings.packing.dtype}."
+                "{codes} is {dtype} instead of {wanted}.",
+                codes=codes.name,
+                dtype=codes.dtype,
+                wanted=settings.packing.dtype,
             )
         return _Arrays(place.shape, settings, codes, scale, zero)
 
@@ -198,22 +201,33 @@ def _create_settings(
 ) -> _Settings:
     """Raises UnsupportedError or InvalidSourceError for settings that mean no matrix [out, in]."""
     if fields["quant_scale"][0] or fields["quant_zero"][0]:
-        raise UnsupportedError(f"{place.stem}: HQQ with quantized scales or zeros is refused.")
+        raise UnsupportedError(
+            "{stem}: HQQ with quantized scales or zeros is refused.", stem=place.stem
+        )
     numbers = {key: float(fields[key][0]) for key in ("nbits", "group_size", "axis")}
     _check_declared(place.stem, numbers, declared)
     packing = _PACKINGS.get(bytes(fields["packing"].astype(np.uint8)).decode("latin-1"))
     bits, group_size, axis = numbers["nbits"], int(numbers["group_size"]), int(numbers["axis"])
     if packing is None or not 1 <= bits <= packing.bits or axis not in (0, 1):
         raise UnsupportedError(
-            f"{place.stem}: HQQ with {bits:g} bits, axis {axis} and this packing is not supported."
+            "{stem}: HQQ with {bits:g} bits, axis {axis} and this packing is not supported.",
+            stem=place.stem,
+            bits=bits,
+            axis=axis,
         )
     if tuple(fields["shape"].tolist()) != place.shape:
         raise InvalidSourceError(
-            f"{place.stem}.shape says {fields['shape'].tolist()}, "
-            f"but the linear is {list(place.shape)}."
+            "{stem}.shape says {found}, but the linear is {shape}.",
+            stem=place.stem,
+            found=fields["shape"].tolist(),
+            shape=list(place.shape),
         )
     if group_size < 1 or place.shape[0] * place.shape[1] % group_size:
-        raise InvalidSourceError(f"{place.stem}.group_size is {group_size}, which cannot be.")
+        raise InvalidSourceError(
+            "{stem}.group_size is {group_size}, which cannot be.",
+            stem=place.stem,
+            group_size=group_size,
+        )
     is_float_view = bool(fields["view_as_float"][0])
     return _Settings(packing.bits, group_size, axis, packing, is_float_view)
 
@@ -224,7 +238,11 @@ def _check_declared(stem: str, numbers: Mapping[str, float], declared: Mapping[s
         # A group size of null means a row (or column); hqq stores its length.
         if declared.get(key) is not None and declared[key] != value:
             raise InvalidSourceError(
-                f"config.json says {key} {declared[key]}, but {stem} has {value:g}."
+                "config.json says {key} {declared}, but {stem} has {value:g}.",
+                key=key,
+                declared=declared[key],
+                stem=stem,
+                value=value,
             )
 
 

@@ -93,8 +93,10 @@ def _check_layer_count(config: dict[str, Any], tensors: Collection[str]) -> None
     count = config.get("num_hidden_layers")
     if isinstance(count, int | float) and count > len(tensors):
         raise InvalidSourceError(
-            f"config.json: num_hidden_layers is {count:,}, but there are only "
-            f"{len(tensors):,} tensors."
+            "config.json: num_hidden_layers is {count:,}, but there are only {num_tensors:,} "
+            "tensors.",
+            count=count,
+            num_tensors=len(tensors),
         )
 
 

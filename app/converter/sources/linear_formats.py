@@ -47,8 +47,10 @@ def check_method(declaration: Declaration | None, name: str) -> None:
         check_mode(declaration, name)
     elif declaration is not None and declaration.method not in _CREATORS:
         raise UnsupportedError(
-            f"{name}: the quantization method {declaration.method} "
-            f"({declaration.where}) is not supported."
+            "{name}: the quantization method {method} ({where}) is not supported.",
+            name=name,
+            method=declaration.method,
+            where=declaration.where,
         )
 
 
@@ -61,16 +63,21 @@ def create_format(declaration: Declaration | None, folder: Folder) -> LinearForm
     if declaration is None:
         if found:
             raise InvalidSourceError(
-                f"{folder.name}: no configuration says that it is quantized, but it holds "
-                f"{_listed(found)} tensors."
+                "{name}: no configuration says that it is quantized, but it holds {listed} "
+                "tensors.",
+                name=folder.name,
+                listed=_listed(found),
             )
         return None
     check_method(declaration, folder.name)
     creator, expected = _CREATORS[declaration.method]
     if not found or not found <= expected:
         raise InvalidSourceError(
-            f"{folder.name}: {declaration.where} says {declaration.method}, but the tensors are "
-            f"{_listed(found) if found else 'all dense'}."
+            "{name}: {where} says {method}, but the tensors are {found}.",
+            name=folder.name,
+            where=declaration.where,
+            method=declaration.method,
+            found=_listed(found) if found else "all dense",
         )
     return creator(declaration, folder)
 

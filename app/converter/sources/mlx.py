@@ -44,7 +44,9 @@ def check_mode(declaration: Declaration, name: str) -> None:
     """Raises UnsupportedError for a mode that is not read; `name`: the folder's."""
     mode = declaration.table.get("mode", "affine")
     if mode != "affine" and mode not in _FLOAT_MODES:
-        raise UnsupportedError(f"{name}: the MLX mode {mode} is not supported.")
+        raise UnsupportedError(
+            "{name}: the MLX mode {mode} is not supported.", name=name, mode=mode
+        )
 
 
 class MlxFormat(LinearFormat):
@@ -68,8 +70,14 @@ class MlxFormat(LinearFormat):
         declared = (settings.get("bits"), settings.get("group_size"))
         if declared != (bits, group):
             raise InvalidSourceError(
-                f"{self._folder.name}: {place.stem} is declared with {declared[0]} bits in groups "
-                f"of {declared[1]}, but its shapes mean {bits} bits in groups of {group}."
+                "{name}: {stem} is declared with {declared_bits} bits in groups of "
+                "{declared_group}, but its shapes mean {bits} bits in groups of {group}.",
+                name=self._folder.name,
+                stem=place.stem,
+                declared_bits=declared[0],
+                declared_group=declared[1],
+                bits=bits,
+                group=group,
             )
         weight, scales = self._take_packed(place, tensors)
         if weight is None or scales is None:
@@ -107,7 +115,9 @@ class MlxFormat(LinearFormat):
             tensors.take(name, (place.shape[0], self._num_columns(name))) for name in names
         )
         if weight is not None and weight.dtype != _U32:
-            raise InvalidSourceError(f"{weight.name} is {weight.dtype} instead of uint32.")
+            raise InvalidSourceError(
+                "{weight} is {dtype} instead of uint32.", weight=weight.name, dtype=weight.dtype
+            )
         return weight, scales
 
 
@@ -121,7 +131,12 @@ def _open_affine(
     bits = 32 * weight.shape[1] // place.shape[1]
     group = place.shape[1] // scales.shape[1]
     if bits not in _AFFINE_BITS or group not in _GROUPS:
-        raise UnsupportedError(f"{weight.name}: MLX has no {bits} bits in groups of {group}.")
+        raise UnsupportedError(
+            "{weight}: MLX has no {bits} bits in groups of {group}.",
+            weight=weight.name,
+            bits=bits,
+            group=group,
+        )
     quant = QuantScheme(native_bits(bits), group, Scheme.AFFINE, ScaleDtype.FP32)
     stored = (weight, scales, biases)
     load = partial(_load_native, quant, bits, place.shape, stored)
@@ -166,8 +181,15 @@ def _open_float(
     measured = (32 * weight.shape[1] // place.shape[1], place.shape[1] // scales.shape[1])
     if measured != (bits, group) or scales.dtype != _U8:
         raise InvalidSourceError(
-            f"{weight.name}: {mode} means {bits} bits in groups of {group} with uint8 scales, but "
-            f"it has {measured[0]} bits in groups of {measured[1]} with {scales.dtype} scales."
+            "{weight}: {mode} means {bits} bits in groups of {group} with uint8 scales, but it "
+            "has {found_bits} bits in groups of {found_group} with {dtype} scales.",
+            weight=weight.name,
+            mode=mode,
+            bits=bits,
+            group=group,
+            found_bits=measured[0],
+            found_group=measured[1],
+            dtype=scales.dtype,
         )
     if mode == "mxfp8":
         return open_fp8(place, "MXFP8", Fp8Arrays(weight, scales, (1, group)))

@@ -35,8 +35,10 @@ class ModelOptFormat(LinearFormat):
         algorithm = table.get("quant_algo")
         if algorithm not in _ALGORITHMS:
             raise UnsupportedError(
-                f"{folder.name}: the Model Optimizer algorithm {algorithm} "
-                f"({declaration.where}) is not supported."
+                "{name}: the Model Optimizer algorithm {algorithm} ({where}) is not supported.",
+                name=folder.name,
+                algorithm=algorithm,
+                where=declaration.where,
             )
         self._is_fp4, self._folder = str(algorithm).startswith("NVFP4"), folder
         self.notes = activation_notes(folder.tensors)
@@ -65,8 +67,11 @@ class ModelOptFormat(LinearFormat):
             return None
         if weight.dtype != np.uint8 or scales.dtype != E4M3:
             raise InvalidSourceError(
-                f"{weight.name} is {weight.dtype} with {scales.dtype} scales; "
-                "NVFP4 has uint8 with float8_e4m3fn scales."
+                "{weight} is {dtype} with {scales_dtype} scales; NVFP4 has uint8 with "
+                "float8_e4m3fn scales.",
+                weight=weight.name,
+                dtype=weight.dtype,
+                scales_dtype=scales.dtype,
             )
         return open_fp4(place, "NVFP4", Fp4Arrays(weight, scales, NVFP4_GROUP, whole))
 

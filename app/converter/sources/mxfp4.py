@@ -39,7 +39,11 @@ class Mxfp4Format(LinearFormat):
             return None
         if blocks.dtype != np.uint8 or place.shape[1] % MXFP4_GROUP:
             raise InvalidSourceError(
-                f"{blocks.name} is {blocks.dtype} for {place.shape[1]} columns; MXFP4 blocks are "
-                f"uint8, for {MXFP4_GROUP} columns each."
+                "{blocks} is {dtype} for {num_columns} columns; MXFP4 blocks are uint8, for "
+                "{group} columns each.",
+                blocks=blocks.name,
+                dtype=blocks.dtype,
+                num_columns=place.shape[1],
+                group=MXFP4_GROUP,
             )
         return open_fp4(place, "MXFP4", Fp4Arrays(blocks, scales, MXFP4_GROUP))

@@ -81,7 +81,11 @@ def column_order(
         return None
     order = np.argsort(g_idx, kind="stable").astype(np.int32)
     if not np.array_equal(g_idx[order], wanted):
-        raise InvalidSourceError(f"{name} does not put {group_size} columns into every group.")
+        raise InvalidSourceError(
+            "{name} does not put {group_size} columns into every group.",
+            name=name,
+            group_size=group_size,
+        )
     return order
 
 

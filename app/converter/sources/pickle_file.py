@@ -32,31 +32,41 @@ def read_pickle_file(path: Path) -> dict[str, StoredArray]:
         with zipfile.ZipFile(path) as archive:
             return _read_archive(path, archive)
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
-        raise InvalidSourceError(f"{path.name} is damaged.", detail=repr(error)) from error
+        raise InvalidSourceError(
+            "{name} is damaged.", name=path.name, detail=repr(error)
+        ) from error
 
 
 def _not_a_zip(path: Path) -> UnsupportedError | InvalidSourceError:
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(b"\x80\x02"):
-        return UnsupportedError(f"{path.name}: PyTorch files from before version 1.6 are refused.")
-    return InvalidSourceError(f"{path.name} is damaged: it is no PyTorch file, or cut off.")
+        return UnsupportedError(
+            "{name}: PyTorch files from before version 1.6 are refused.", name=path.name
+        )
+    return InvalidSourceError(
+        "{name} is damaged: it is no PyTorch file, or cut off.", name=path.name
+    )
 
 
 def _read_archive(path: Path, archive: zipfile.ZipFile) -> dict[str, StoredArray]:
     members = {info.filename.partition("/")[2]: info for info in archive.infolist()}
     order = members.get("byteorder")
     if order is not None and archive.read(order) != b"little":
-        raise UnsupportedError(f"{path.name}: big-endian PyTorch files are not supported.")
+        raise UnsupportedError(
+            "{name}: big-endian PyTorch files are not supported.", name=path.name
+        )
     pickled = members.get("data.pkl")
     if pickled is None or pickled.file_size > _MAX_PICKLE_BYTES:
-        raise InvalidSourceError(f"{path.name} is damaged: it has no usable data.pkl.")
+        raise InvalidSourceError("{name} is damaged: it has no usable data.pkl.", name=path.name)
     try:
         tensors = _named_tensors(Interpreter().run(archive.read(pickled)))
     except PickleError as error:
-        raise UnsupportedError(f"{path.name}: {error}.") from error
+        raise UnsupportedError("{name}: {error}.", name=path.name, error=error) from error
     except (ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidSourceError(f"{path.name} is damaged.", detail=repr(error)) from error
+        raise InvalidSourceError(
+            "{name} is damaged.", name=path.name, detail=repr(error)
+        ) from error
     places = _Places(path, members)
     return {name: places.locate(name, tensor) for name, tensor in tensors.items()}
 
@@ -86,11 +96,19 @@ class _Places:
         numbers = (tensor.offset, *tensor.shape, *tensor.strides)
         is_inside = info is not None and (last + 1) * itemsize <= info.file_size
         if info is None or not is_inside or min(numbers) < 0:
-            raise InvalidSourceError(f"{self._path.name}: {name} lies beyond its storage.")
+            raise InvalidSourceError(
+                "{name}: {tensor} lies beyond its storage.", name=self._path.name, tensor=name
+            )
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-            raise UnsupportedError(f"{self._path.name}: compressed tensors are not supported.")
+            raise UnsupportedError(
+                "{name}: compressed tensors are not supported.", name=self._path.name
+            )
         if len(tensor.shape) > 2 and not _is_contiguous(tensor):
-            raise UnsupportedError(f"{self._path.name}: {name} is a view of more than a matrix.")
+            raise UnsupportedError(
+                "{name}: {tensor} is a view of more than a matrix.",
+                name=self._path.name,
+                tensor=name,
+            )
         offset = self._start(info) + tensor.offset * itemsize
         strides = None if _is_contiguous(tensor) else tensor.strides
         return StoredArray(name, self._path, storage.dtype, tensor.shape, offset, strides)

@@ -44,7 +44,9 @@ def read_declaration(config: Mapping[str, Any], path: Path) -> Declaration | Non
     """
     for where, table, default in _iter_tables(config, path):
         if not isinstance(table, dict):
-            raise InvalidSourceError(f"{path.name}: {where} is not a JSON object.")
+            raise InvalidSourceError(
+                "{name}: {where} is not a JSON object.", name=path.name, where=where
+            )
         method = table.get("quant_method") or table.get("method") or default
         # AutoRound's first releases wrote their repository's name.
         return Declaration(str(method).lower().removeprefix("intel/"), table, where)

@@ -88,7 +88,9 @@ def load_scales(stored: StoredArray) -> Floats:
 def check_size(scales: Floats, stored: StoredArray) -> None:
     """InvalidSourceError for scales that no trained weight has: products stay finite."""
     if not (np.abs(scales) <= _LIMIT).all():  # so written, NaN fails too
-        raise InvalidSourceError(f"{stored.name} is damaged: it holds an absurdly large scale.")
+        raise InvalidSourceError(
+            "{stored} is damaged: it holds an absurdly large scale.", stored=stored.name
+        )
 
 
 def load_exponents(stored: StoredArray) -> Floats:
@@ -97,10 +99,14 @@ def load_exponents(stored: StoredArray) -> Floats:
     OCP Microscaling Formats v1.0, 5.4.1: eight exponent bits, no sign, no infinity.
     """
     if stored.dtype not in _EXPONENTS:
-        raise InvalidSourceError(f"{stored.name} is {stored.dtype}, which scales never are.")
+        raise InvalidSourceError(
+            "{stored} is {dtype}, which scales never are.", stored=stored.name, dtype=stored.dtype
+        )
     codes = stored.load().view(np.uint8)
     if (codes == 255).any():
-        raise InvalidSourceError(f"{stored.name} is damaged: it holds a scale that is NaN.")
+        raise InvalidSourceError(
+            "{stored} is damaged: it holds a scale that is NaN.", stored=stored.name
+        )
     scales: Floats = np.ldexp(np.float32(1), codes.astype(np.int32) - 127).astype(np.float32)
     check_size(scales, stored)
     return scales

@@ -32,7 +32,9 @@ class StridedRows(FileRows):
             )
         except (OSError, ValueError) as error:
             raise InvalidSourceError(
-                f"{self.path.name}: cannot be read, or became shorter.", detail=repr(error)
+                "{name}: cannot be read, or became shorter.",
+                name=self.path.name,
+                detail=repr(error),
             ) from error
         view = np.lib.stride_tricks.as_strided(data, shape, strides, writeable=False)
         return np.array(view, np.uint8, order="C", subok=False).reshape(count, self.row_bytes)

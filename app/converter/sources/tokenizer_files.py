@@ -24,7 +24,7 @@ _TOKEN_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 def check_tokenizer_dir(folder: Path) -> None:
     """UsageError unless `folder` has tokenizer.json, which the engine cannot do without."""
     if not (folder / "tokenizer.json").is_file():
-        raise UsageError(f"{folder.name} has no tokenizer.json.")
+        raise UsageError("{name} has no tokenizer.json.", name=folder.name)
 
 
 def iter_tokenizer_files(folder: Path, config: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -43,5 +43,5 @@ def _read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidSourceError(
-            f"{path.name} cannot be read as text.", detail=repr(error)
+            "{name} cannot be read as text.", name=path.name, detail=repr(error)
         ) from error

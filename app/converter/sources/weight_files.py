@@ -50,7 +50,9 @@ def open_weights(path: Path) -> Weights:
     names = sorted(set(weight_map.values())) if has_index else _matching(path, pattern)
     for name in names or ["model.safetensors"]:
         if Path(name).name != name or not (path / name).is_file():
-            raise InvalidSourceError(f"{path.name}: the file {name} is missing.")
+            raise InvalidSourceError(
+                "{name}: the file {tensor} is missing.", name=path.name, tensor=name
+            )
     files = tuple(path / name for name in names)
     tensors = _read_headers(files)
     _check_complete(weight_map, tensors, index)
@@ -69,7 +71,7 @@ def _matching(path: Path, pattern: str) -> list[str]:
 def _read_weight_map(path: Path) -> dict[str, str]:
     weight_map = read_json(path).get("weight_map")
     if not isinstance(weight_map, dict) or not weight_map:
-        raise InvalidSourceError(f"{path.name} has no weight_map.")
+        raise InvalidSourceError("{name} has no weight_map.", name=path.name)
     return {name: str(file) for name, file in weight_map.items()}
 
 
@@ -79,8 +81,11 @@ def _check_complete(
     lost = [name for name in weight_map if name not in tensors]
     if lost:
         raise InvalidSourceError(
-            f"{index} names {lost[0]} in {weight_map[lost[0]]}, which does not hold it "
-            f"({len(lost)} such).",
+            "{index} names {tensor} in {file}, which does not hold it ({num_lost} such).",
+            index=index,
+            tensor=lost[0],
+            file=weight_map[lost[0]],
+            num_lost=len(lost),
             detail="\n".join(lost),
         )
 
@@ -91,7 +96,10 @@ def _read_headers(files: tuple[Path, ...]) -> dict[str, StoredArray]:
         for name, array in _read_header(path).items():
             if name in tensors:
                 raise InvalidSourceError(
-                    f"{path.name}: {name} also stands in {tensors[name].path.name}."
+                    "{name}: {tensor} also stands in {other}.",
+                    name=path.name,
+                    tensor=name,
+                    other=tensors[name].path.name,
                 )
             tensors[name] = array
     return tensors
