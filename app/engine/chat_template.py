@@ -82,7 +82,7 @@ class ChatTemplate:
             return self._generate(template, scope)
         except Exception as error:
             raise UnsupportedError(
-                f"The model's chat template refused this conversation: {error}"
+                "The model's chat template refused this conversation: {error}", error=error
             ) from error
 
     def render_open(self, messages: Sequence[Message], **variables: Any) -> str:
@@ -112,7 +112,9 @@ class ChatTemplate:
         name = next((name for name in wanted if name in self._sources), None)
         if name is None:
             known = ", ".join(sorted(self._sources))
-            raise UnsupportedError(f"The model has no default chat template, only: {known}.")
+            raise UnsupportedError(
+                "The model has no default chat template, only: {known}.", known=known
+            )
         return self._sources[name]
 
     def _select(self, source: str) -> jinja2.Template:
@@ -132,7 +134,9 @@ class ChatTemplate:
         try:
             return self._environment.compile_bounded(source)
         except Exception as error:
-            raise UnsupportedError(f"The model's chat template cannot be read: {error}") from error
+            raise UnsupportedError(
+                "The model's chat template cannot be read: {error}", error=error
+            ) from error
 
 
 def _to_turn(message: Message) -> dict[str, Any]:

@@ -93,8 +93,10 @@ def _check(executor: Predictor, token_ids: Sequence[int], yardstick: Predictor |
         raise UsageError("The text is too short: it has fewer than two tokens.")
     if yardstick is not None and yardstick.spec.vocab_size != executor.spec.vocab_size:
         raise UsageError(
-            f"The two models have different vocabularies ({executor.spec.vocab_size} and "
-            f"{yardstick.spec.vocab_size} tokens), so their predictions cannot be compared."
+            "The two models have different vocabularies ({vocab_size} and {other_vocab_size} "
+            "tokens), so their predictions cannot be compared.",
+            vocab_size=executor.spec.vocab_size,
+            other_vocab_size=yardstick.spec.vocab_size,
         )
 
 

@@ -81,9 +81,15 @@ class GrammarCompiler:
         try:
             grammar = _to_grammar(constraint)
         except (TypeError, ValueError, RecursionError) as error:
-            raise UsageError(f"The {subject} cannot be read: {error}.") from error
+            raise UsageError(
+                "The {subject} cannot be read: {error}.", subject=subject, error=error
+            ) from error
         if len(grammar) > MAX_GRAMMAR_CHARS:
-            raise UsageError(f"The {subject} is longer than {MAX_GRAMMAR_CHARS} characters.")
+            raise UsageError(
+                "The {subject} is longer than {most} characters.",
+                subject=subject,
+                most=MAX_GRAMMAR_CHARS,
+            )
         return self._match(grammar, subject)
 
     def _match(self, grammar: str, subject: str) -> TokenMatcher:
@@ -96,7 +102,9 @@ class GrammarCompiler:
         if matcher.is_error():
             _, is_inlined, error = token_matcher.error.rpartition(_INLINED)
             raise UsageError(
-                f"The {'JSON schema' if is_inlined else subject} cannot be enforced: {error}.",
+                "The {subject} cannot be enforced: {error}.",
+                subject="JSON schema" if is_inlined else subject,
+                error=error,
                 detail=matcher.get_error(),
             )
         return token_matcher
@@ -106,7 +114,10 @@ class GrammarCompiler:
         from llguidance import LLTokenizer
 
         bridge = _Bridge(self._tokenizer, self._vocab_size, self._eos_ids)
-        return LLTokenizer(bridge, eos_token=self._eos_ids or None)  # type: ignore[arg-type]
+        # In two calls: no other thread runs during either.
+        eos_ids = self._eos_ids or None
+        plain = LLTokenizer(bridge, eos_token=eos_ids, slices=[])  # type: ignore[arg-type]
+        return plain.with_slices(LLTokenizer.general_slices())
 
 
 class _Bridge:

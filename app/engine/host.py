@@ -271,7 +271,9 @@ class EngineHost:
 
     def _add(self, request: Request, handle: RequestHandle) -> None:
         if request.request_id in self._handles:
-            error = UsageError(f"The request {request.request_id} is running already.")
+            error = UsageError(
+                "The request {request_id} is running already.", request_id=request.request_id
+            )
             handle.put(RequestFailed(request.request_id, ErrorInfo.from_exception(error)))
             return
         self._wake()
@@ -287,7 +289,8 @@ class EngineHost:
             return self._loaded
         if self._failure is not None:
             raise EngineError(
-                f"The engine has failed; load a model again. {self._failure.message}",
+                "The engine has failed; load a model again. {failure}",
+                failure=self._failure.message,
                 detail=self._failure.detail,
             )
         raise EngineError("No model is loaded.")

@@ -100,7 +100,9 @@ def _check_tensors(checkpoint: Checkpoint, spec: ModelSpec) -> None:
         linear = checkpoint.linear(name)
         _check_shape(name, linear.shape, shape)
         if (linear.bias is not None) != has_bias(spec, name):
-            raise CheckpointError(f"{name} has a bias that config.json denies, or lacks one.")
+            raise CheckpointError(
+                "{name} has a bias that config.json denies, or lacks one.", name=name
+            )
     for name, size in iter_vectors(spec):
         _check_shape(name, checkpoint.vector(name).shape, size)
 
@@ -108,5 +110,8 @@ def _check_tensors(checkpoint: Checkpoint, spec: ModelSpec) -> None:
 def _check_shape(name: str, stored: tuple[int, ...], wanted: tuple[int, ...]) -> None:
     if stored != wanted:
         raise CheckpointError(
-            f"{name} has shape {list(stored)}; config.json asks for {list(wanted)}."
+            "{name} has shape {stored}; config.json asks for {wanted}.",
+            name=name,
+            stored=list(stored),
+            wanted=list(wanted),
         )

@@ -138,8 +138,12 @@ def plan_memory(
         num_contexts = 1 if shares_pages else num_slots
         needed = costs.weights_bytes + workspace + states + needed_len * per_token * num_contexts
         raise ResourceError(
-            f"The model needs {_gib(needed)} of memory for a context of {needed_len} tokens, "
-            f"{_gib(costs.weights_bytes)} of it for weights; only {_gib(available_bytes)} are free."
+            "The model needs {needed} of memory for a context of {needed_len} tokens, {weights} "
+            "of it for weights; only {available} are free.",
+            needed=_gib(needed),
+            needed_len=needed_len,
+            weights=_gib(costs.weights_bytes),
+            available=_gib(available_bytes),
         )
     num_pages = num_slots * pages_for(fitting)
     if shares_pages:
@@ -209,7 +213,9 @@ def check_wanted_len(spec: ModelSpec, wanted_len: int) -> int:
         longest = math.floor(longest * spec.rope.factor)
     if not 2 <= wanted_len <= longest:
         raise UsageError(
-            f"A context of {wanted_len} tokens was asked for; this model can have 2 to {longest}."
+            "A context of {wanted_len} tokens was asked for; this model can have 2 to {longest}.",
+            wanted_len=wanted_len,
+            longest=longest,
         )
     return wanted_len
 

@@ -55,13 +55,24 @@ def check_sampling(params: SamplingParams) -> None:
         is_above = value >= low if is_low_allowed else value > low
         if not (math.isfinite(value) and is_above and value <= high):
             bound = "at least" if is_low_allowed else "greater than"
-            raise UsageError(f"{name} must be {bound} {low:g} and at most {high:g}, not {value!r}.")
+            raise UsageError(
+                "{name} must be {bound} {low:g} and at most {high:g}, not {value!r}.",
+                name=name,
+                bound=bound,
+                low=low,
+                high=high,
+                value=value,
+            )
     if params.top_k < 0:
-        raise UsageError(f"top_k must be 0 (off) or positive, not {params.top_k!r}.")
+        raise UsageError("top_k must be 0 (off) or positive, not {top_k!r}.", top_k=params.top_k)
     if params.max_tokens is not None and params.max_tokens < 1:
-        raise UsageError(f"max_tokens must be at least 1, not {params.max_tokens!r}.")
+        raise UsageError(
+            "max_tokens must be at least 1, not {max_tokens!r}.", max_tokens=params.max_tokens
+        )
     if params.min_tokens < 0:
-        raise UsageError(f"min_tokens must be at least 0, not {params.min_tokens!r}.")
+        raise UsageError(
+            "min_tokens must be at least 0, not {min_tokens!r}.", min_tokens=params.min_tokens
+        )
 
 
 class Sampler:
@@ -239,14 +250,24 @@ def _dense_bias(params: SamplingParams, vocab_size: int) -> npt.NDArray[np.float
     bias = np.zeros(vocab_size, np.float32)
     for token_id, value in params.logit_bias:
         if not 0 <= token_id < vocab_size:
-            raise UsageError(f"logit_bias names token {token_id}, of a vocabulary of {vocab_size}.")
+            raise UsageError(
+                "logit_bias names token {token_id}, of a vocabulary of {vocab_size}.",
+                token_id=token_id,
+                vocab_size=vocab_size,
+            )
         if not abs(value) <= _MAX_BIAS:
-            raise UsageError(f"logit_bias must lie between -100 and 100, not be {value!r}.")
+            raise UsageError(
+                "logit_bias must lie between -100 and 100, not be {value!r}.", value=value
+            )
         bias[token_id] = value
     return bias
 
 
 def _checked_logprobs(count: int | None) -> int | None:
     if count is not None and not 0 <= count <= MAX_LOGPROBS:
-        raise UsageError(f"Logprobs are given of 0 to {MAX_LOGPROBS} tokens, not of {count}.")
+        raise UsageError(
+            "Logprobs are given of 0 to {most} tokens, not of {count}.",
+            most=MAX_LOGPROBS,
+            count=count,
+        )
     return count

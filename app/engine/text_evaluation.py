@@ -35,9 +35,13 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidSourceError(f"{path.name} is not UTF-8 text.", detail=str(error)) from error
+        raise InvalidSourceError(
+            "{name} is not UTF-8 text.", name=path.name, detail=str(error)
+        ) from error
     except OSError as error:
-        raise InvalidSourceError(f"{path.name} cannot be read: {error.strerror}.") from error
+        raise InvalidSourceError(
+            "{name} cannot be read: {reason}.", name=path.name, reason=error.strerror
+        ) from error
 
 
 def _encode(loaded: LoadedEngine, text: str) -> list[int]:

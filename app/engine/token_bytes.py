@@ -69,7 +69,8 @@ class TokenBytes:
             prefix = decoders[0].get("prepend_scheme", "always") != "never"
             return cls(backend, _decode_sentencepiece, strips_prefix_space=prefix)
         raise CheckpointError(
-            f"The tokenizer's decoder is not supported: {' + '.join(map(str, names)) or 'none'}."
+            "The tokenizer's decoder is not supported: {names}.",
+            names=" + ".join(map(str, names)) or "none",
         )
 
     def lookup(self, token_id: int) -> bytes:

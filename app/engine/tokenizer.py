@@ -52,7 +52,9 @@ class Tokenizer:
         except (CheckpointError, MemoryError):
             raise
         except Exception as error:  # the library raises bare Exception
-            raise CheckpointError(f"{path} is not a valid tokenizer.", detail=str(error)) from error
+            raise CheckpointError(
+                "{path} is not a valid tokenizer.", path=path, detail=str(error)
+            ) from error
 
     def encode(
         self, text: str, *, add_special_tokens: bool = True, parse_special: bool = True
@@ -64,9 +66,11 @@ class Tokenizer:
         other.
         """
         backend = self._backend if parse_special else self._plain_backend
-        ids: list[int] = backend.encode(
-            _replace_lone_surrogates(text), add_special_tokens=add_special_tokens
-        ).ids
+        # A batch of one: only batches let other threads run meanwhile, and prompts can be long.
+        (encoding,) = backend.encode_batch(
+            [_replace_lone_surrogates(text)], add_special_tokens=add_special_tokens
+        )
+        ids: list[int] = encoding.ids
         return ids
 
     def encode_chat(self, rendered: str) -> list[int]:
@@ -136,8 +140,15 @@ class Tokenizer:
 
     @cached_property
     def _plain_backend(self) -> tokenizers.Tokenizer:
-        """A second tokenizer that spells special tokens out: the switch is not thread-safe."""
-        backend = tokenizers.Tokenizer.from_str(self._content)
+        """A second tokenizer that spells special tokens out: the switch is not thread-safe.
+
+        Both share the vocabulary: read again, it would take its memory and its second again.
+        """
+        backend = tokenizers.Tokenizer(self._backend.model)
+        for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+            setattr(backend, part, getattr(self._backend, part))
+        added = self._backend.get_added_tokens_decoder()
+        backend.add_tokens([added[token_id] for token_id in sorted(added)])
         backend.encode_special_tokens = True
         return backend
 
@@ -158,7 +169,7 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{path} cannot be read.", detail=str(error)) from error
+        raise CheckpointError("{path} cannot be read.", path=path, detail=str(error)) from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -168,9 +179,9 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(_read_text(path))
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} is damaged.", detail=str(error)) from error
+        raise CheckpointError("{path} is damaged.", path=path, detail=str(error)) from error
     if not isinstance(content, dict):
-        raise CheckpointError(f"{path} is damaged: it holds no JSON object.")
+        raise CheckpointError("{path} is damaged: it holds no JSON object.", path=path)
     return content
 
 

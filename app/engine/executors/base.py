@@ -70,8 +70,11 @@ class StateLengths:
             if chunk.start not in (0, seen):
                 count = "an unknown number of" if seen is None else seen
                 raise EngineError(
-                    f"The state of slot {chunk.slot} cannot go to position {chunk.start}: it has "
-                    f"seen {count} tokens, and can only go on or begin anew."
+                    "The state of slot {slot} cannot go to position {start}: it has seen {count} "
+                    "tokens, and can only go on or begin anew.",
+                    slot=chunk.slot,
+                    start=chunk.start,
+                    count=count,
                 )
             found[chunk.slot] = chunk.start + len(chunk.token_ids)
         for chunk in chunks:
@@ -85,7 +88,9 @@ class StateLengths:
         """Tokens that a slot's state has seen; EngineError where nobody knows."""
         length = self._lengths[slot]
         if length is None:
-            raise EngineError(f"The state of slot {slot} has seen an unknown number of tokens.")
+            raise EngineError(
+                "The state of slot {slot} has seen an unknown number of tokens.", slot=slot
+            )
         return length
 
     def replace(self, slot: int, num_tokens: int) -> None:
@@ -271,18 +276,27 @@ class Executor(ABC):
             end = chunk.start + len(chunk.token_ids)
             if end > self.max_model_len:
                 raise ContextLengthError(
-                    f"{end} tokens do not fit into the context, which was planned for "
-                    f"{self.max_model_len}."
+                    "{end} tokens do not fit into the context, which was planned for "
+                    "{max_model_len}.",
+                    end=end,
+                    max_model_len=self.max_model_len,
                 )
             if not 0 <= chunk.slot < self.num_slots or chunk.start < 0 or not len(chunk.token_ids):
                 raise EngineError(
-                    f"There is no such chunk: slot {chunk.slot}, start {chunk.start}."
+                    "There is no such chunk: slot {slot}, start {start}.",
+                    slot=chunk.slot,
+                    start=chunk.start,
                 )
             if end > self._tables.num_positions(chunk.slot):
-                raise EngineError(f"Slot {chunk.slot} has no page for position {end - 1}.")
+                raise EngineError(
+                    "Slot {slot} has no page for position {position}.",
+                    slot=chunk.slot,
+                    position=end - 1,
+                )
             if chunk.token_ids.min() < 0 or chunk.token_ids.max() >= self.spec.vocab_size:
                 raise EngineError(
-                    f"A token id is outside the vocabulary of {self.spec.vocab_size}."
+                    "A token id is outside the vocabulary of {vocab_size}.",
+                    vocab_size=self.spec.vocab_size,
                 )
         if self._states is not None:
             self._states.begin(chunks)
@@ -320,5 +334,9 @@ class Executor(ABC):
 def _checked_bytes(data: npt.NDArray[np.uint8], num_bytes: int) -> npt.NDArray[np.uint8]:
     """The data, contiguous; EngineError unless it is so many bytes."""
     if data.dtype != np.uint8 or data.shape != (num_bytes,):
-        raise EngineError(f"{data.nbytes} bytes were to replace {num_bytes} of the cache.")
+        raise EngineError(
+            "{num_given} bytes were to replace {num_bytes} of the cache.",
+            num_given=data.nbytes,
+            num_bytes=num_bytes,
+        )
     return np.ascontiguousarray(data)

@@ -41,10 +41,12 @@ class BlockTables:
         """
         row = tuple(pages)
         if not 0 <= slot < len(self._rows) or len(row) > self.max_pages:
-            raise EngineError(f"Slot {slot} cannot have {len(row)} pages.")
+            raise EngineError(
+                "Slot {slot} cannot have {num_pages} pages.", slot=slot, num_pages=len(row)
+            )
         self.check(row)
         if len(set(row)) != len(row):
-            raise EngineError(f"Slot {slot} cannot have a page twice.")
+            raise EngineError("Slot {slot} cannot have a page twice.", slot=slot)
         before = self._rows[slot]
         if row != before:
             self._rows[slot] = row
@@ -55,7 +57,11 @@ class BlockTables:
         """Raises EngineError unless all of them are of the pool."""
         for page in pages:
             if not 0 <= page < self.num_pages:
-                raise EngineError(f"There is no page {page} in a pool of {self.num_pages}.")
+                raise EngineError(
+                    "There is no page {page} in a pool of {num_pages}.",
+                    page=page,
+                    num_pages=self.num_pages,
+                )
 
     def row(self, slot: int) -> tuple[int, ...]:
         """The pages of a slot, from position 0 on."""

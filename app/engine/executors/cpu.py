@@ -72,7 +72,9 @@ class CpuExecutor(Executor):
             self._model = self._load(checkpoint)
         except NativeError as error:
             self.close()
-            raise EngineError(f"The cpu executor cannot load this model: {error}.") from error
+            raise EngineError(
+                "The cpu executor cannot load this model: {error}.", error=error
+            ) from error
         except BaseException:
             self.close()
             raise
@@ -126,7 +128,7 @@ class CpuExecutor(Executor):
         try:
             result = call(model, (token_ids, slots, positions))
         except NativeError as error:
-            raise EngineError(f"The cpu executor failed: {error}.") from error
+            raise EngineError("The cpu executor failed: {error}.", error=error) from error
         self.record_chunks(chunks)
         return result
 
@@ -214,7 +216,7 @@ def _create_context(num_threads: int) -> Context:
     except BuildError as error:
         raise MissingExtraError(str(error), detail=error.log) from error
     except (NativeError, OSError) as error:
-        raise EngineError(f"The cpu executor cannot start: {error}.") from error
+        raise EngineError("The cpu executor cannot start: {error}.", error=error) from error
 
 
 def _slot_rows(chunk: SequenceChunk) -> npt.NDArray[np.int32]:

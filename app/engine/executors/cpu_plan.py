@@ -32,7 +32,9 @@ def check_runnable(spec: ModelSpec) -> None:
     widest = max(spec.head_dim, spec.value_head_dim)
     if widest > MAX_HEAD_DIM:
         raise UnsupportedError(
-            f"The cpu executor runs head_dim up to {MAX_HEAD_DIM}, not {widest}."
+            "The cpu executor runs head_dim up to {most}, not {widest}.",
+            most=MAX_HEAD_DIM,
+            widest=widest,
         )
 
 

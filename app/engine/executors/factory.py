@@ -77,7 +77,7 @@ def _reference_class() -> type[Executor]:
         if error.name != "torch":
             raise
         raise MissingExtraError(
-            "The reference executor needs torch, which is not installed: "
-            f"{missing_extra('reference', 'torch')}."
+            "The reference executor needs torch, which is not installed: {hint}.",
+            hint=missing_extra("reference", "torch"),
         ) from error
     return ReferenceExecutor

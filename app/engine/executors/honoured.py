@@ -36,12 +36,17 @@ def check_fields(spec: ModelSpec, executor: str, activations: Container[str]) ->
     """Raises UnsupportedError naming what `executor` does not know; `activations` it knows."""
     if spec.hidden_act not in activations:
         raise UnsupportedError(
-            f"The {executor} executor does not implement hidden_act {spec.hidden_act!r}."
+            "The {executor} executor does not implement hidden_act {hidden_act!r}.",
+            executor=executor,
+            hidden_act=spec.hidden_act,
         )
     for field in fields(spec):
         value = getattr(spec, field.name)
         is_default = field.default is MISSING or value == field.default
         if not is_default and field.name not in _HONOURED:
             raise UnsupportedError(
-                f"The {executor} executor does not implement {field.name}={value!r}."
+                "The {executor} executor does not implement {field}={value!r}.",
+                executor=executor,
+                field=field.name,
+                value=value,
             )

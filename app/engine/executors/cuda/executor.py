@@ -352,8 +352,9 @@ def check_runnable(spec: ModelSpec) -> None:
         _check_latent(spec, spec.mla)
     elif spec.head_dim % 8 or spec.head_dim > _MAX_HEAD_DIM:
         raise UnsupportedError(
-            f"The cuda executor runs head_dim up to {_MAX_HEAD_DIM} in steps of 8, "
-            f"not {spec.head_dim}."
+            "The cuda executor runs head_dim up to {most} in steps of 8, not {head_dim}.",
+            most=_MAX_HEAD_DIM,
+            head_dim=spec.head_dim,
         )
 
 
@@ -361,9 +362,13 @@ def _check_experts(moe: MoeSpec) -> None:
     most_chosen = max(moe.num_experts_per_tok, moe.num_groups)
     if most_chosen > MAX_CHOSEN or moe.num_experts > MAX_EXPERTS:
         raise UnsupportedError(
-            f"The cuda executor chooses up to {MAX_CHOSEN} of {MAX_EXPERTS} experts, from up to "
-            f"{MAX_CHOSEN} groups; not {moe.num_experts_per_tok} of {moe.num_experts}, from "
-            f"{moe.num_groups}."
+            "The cuda executor chooses up to {most_chosen} of {most_experts} experts, from up to "
+            "{most_chosen} groups; not {num_experts_per_tok} of {num_experts}, from {num_groups}.",
+            most_chosen=MAX_CHOSEN,
+            most_experts=MAX_EXPERTS,
+            num_experts_per_tok=moe.num_experts_per_tok,
+            num_experts=moe.num_experts,
+            num_groups=moe.num_groups,
         )
 
 
@@ -371,17 +376,22 @@ def _check_delta_net(delta: DeltaNetSpec) -> None:
     widest = max(delta.linear_key_head_dim, delta.linear_value_head_dim)
     if widest > MAX_DELTA_HEAD_DIM:
         raise UnsupportedError(
-            f"The cuda executor runs linear layers with heads of up to {MAX_DELTA_HEAD_DIM} "
-            f"columns, not {widest}."
+            "The cuda executor runs linear layers with heads of up to {most} columns, not "
+            "{widest}.",
+            most=MAX_DELTA_HEAD_DIM,
+            widest=widest,
         )
 
 
 def _check_latent(spec: ModelSpec, mla: MlaSpec) -> None:
     if mla.kv_lora_rank % INT8_COLUMN_STEP or mla.qk_rope_head_dim % COLUMN_STEP:
         raise UnsupportedError(
-            f"The cuda executor runs latent vectors in steps of {INT8_COLUMN_STEP} columns with "
-            f"rotary ones in steps of {COLUMN_STEP}, not {mla.kv_lora_rank} with "
-            f"{mla.qk_rope_head_dim}."
+            "The cuda executor runs latent vectors in steps of {latent_step} columns with rotary "
+            "ones in steps of {rope_step}, not {kv_lora_rank} with {qk_rope_head_dim}.",
+            latent_step=INT8_COLUMN_STEP,
+            rope_step=COLUMN_STEP,
+            kv_lora_rank=mla.kv_lora_rank,
+            qk_rope_head_dim=mla.qk_rope_head_dim,
         )
     if spec.query_scaling is not None or spec.attention_sinks:
         raise UnsupportedError(

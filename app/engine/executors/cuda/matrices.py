@@ -191,7 +191,7 @@ def _pack_dense(linear: Linear, name: str) -> Arrays:
     with np.errstate(over="ignore"):
         halfs = linear.weight.astype(np.float16)
     if not np.isfinite(halfs).all():
-        raise UnsupportedError(f"{name} holds weights that half precision cannot hold.")
+        raise UnsupportedError("{name} holds weights that half precision cannot hold.", name=name)
     return {"codes": pack_dense(halfs)}
 
 
