@@ -138,7 +138,7 @@ class HubClient:
                 response.read()
             hf_raise_for_status(response)
             if start and response.status_code != httpx2.codes.PARTIAL_CONTENT:
-                raise HubSilentError(f"{self.base} does not send parts of files.")
+                raise HubSilentError("{base} does not send parts of files.", base=self.base)
             part = bytearray()
             for chunk in response.iter_raw():
                 part += chunk
@@ -181,7 +181,9 @@ def license_of(info: ModelInfo) -> str:
 
 def _to_repository(repo_id: str, info: ModelInfo) -> Repository:
     if not info.sha:
-        raise ResourceError(f"The hub did not say which commit of {repo_id} it lists.")
+        raise ResourceError(
+            "The hub did not say which commit of {repo_id} it lists.", repo_id=repo_id
+        )
     gguf = info.gguf if isinstance(info.gguf, dict) else {}
     return Repository(
         repo_id=repo_id,
@@ -197,5 +199,7 @@ def _to_repository(repo_id: str, info: ModelInfo) -> Repository:
 def _to_file(repo_id: str, sibling: RepoSibling) -> RemoteFile:
     etag = sibling.lfs.sha256 if sibling.lfs else sibling.blob_id
     if etag is None or sibling.size is None:
-        raise ResourceError(f"The hub did not say size and digest of {sibling.rfilename}.")
+        raise ResourceError(
+            "The hub did not say size and digest of {file}.", file=sibling.rfilename
+        )
     return RemoteFile(sibling.rfilename, sibling.size, etag, sibling.lfs is not None)

@@ -27,7 +27,9 @@ def normalize(address: str) -> str:
     text = address.strip().rstrip("/")
     url = urlsplit(text if "://" in text else f"https://{text}")
     if url.scheme not in _SCHEMES or not _HOST.fullmatch(url.netloc) or url.query:
-        raise UsageError(f"{address.strip()!r} is not the address of a hub (https://host).")
+        raise UsageError(
+            "{address!r} is not the address of a hub (https://host).", address=address.strip()
+        )
     return f"{url.scheme}://{url.netloc.lower()}{url.path}"
 
 

@@ -73,7 +73,7 @@ def explained(asked: Asked) -> Iterator[None]:
         yield
     except HFValidationError as error:
         raise UsageError(
-            f"{asked.repo_id} is not the name of a repository.", detail=str(error)
+            "{repo_id} is not the name of a repository.", repo_id=asked.repo_id, detail=str(error)
         ) from error
     except HfHubHTTPError as error:
         raise _explain(error, asked) from error
@@ -81,7 +81,7 @@ def explained(asked: Asked) -> Iterator[None]:
         if isinstance(error, LocalEntryNotFoundError):
             raise _silent(asked, error) from error
         raise InvalidSourceError(
-            f"{asked.repo_id} has no {asked.what}.", detail=str(error)
+            "{repo_id} has no {what}.", repo_id=asked.repo_id, what=asked.what, detail=str(error)
         ) from error
     except OfflineModeIsEnabled as error:
         of = f" of {asked.repo_id}" if asked.repo_id else ""
@@ -96,8 +96,10 @@ def explained(asked: Asked) -> Iterator[None]:
 def _silent(asked: Asked, error: Exception) -> HubSilentError:
     cause = error.__cause__ or error
     return HubSilentError(
-        f"The hub did not answer for {asked.what} ({asked.page}); check the connection or the "
-        "address of the hub (HF_ENDPOINT).",
+        "The hub did not answer for {what} ({page}); check the connection or the address of the "
+        "hub (HF_ENDPOINT).",
+        what=asked.what,
+        page=asked.page,
         detail=f"{error!r} {cause!r}",
     )
 
@@ -105,7 +107,9 @@ def _silent(asked: Asked, error: Exception) -> HubSilentError:
 def _busy(asked: Asked, error: TooManyRequestsError) -> HubBusyError:
     when = "later" if error.wait_s is None else f"in {error.wait_s:.0f} seconds"
     return HubBusyError(
-        f"{asked.endpoint} has had too many requests from here; try again {when}.",
+        "{endpoint} has had too many requests from here; try again {when}.",
+        endpoint=asked.endpoint,
+        when=when,
         detail=str(error),
         wait_s=error.wait_s,
     )
@@ -117,14 +121,18 @@ def _explain(error: HfHubHTTPError, asked: Asked) -> AppError:
         return HubAccessError(_gated(asked, status), detail=detail)
     if status == _UNAUTHORIZED and "Invalid credentials" in (error.server_message or ""):
         return HubAccessError(
-            f"{asked.endpoint} does not accept the token: it was revoked or has expired; make a "
-            f"new one at {asked.token_page}.",
+            "{endpoint} does not accept the token: it was revoked or has expired; make a new one "
+            "at {token_page}.",
+            endpoint=asked.endpoint,
+            token_page=asked.token_page,
             detail=detail,
         )
     if isinstance(error, RevisionNotFoundError):
-        return InvalidSourceError(f"{asked.page} has no such revision.", detail=detail)
+        return InvalidSourceError("{page} has no such revision.", page=asked.page, detail=detail)
     if isinstance(error, EntryNotFoundError):
-        return InvalidSourceError(f"{asked.repo_id} has no {asked.what}.", detail=detail)
+        return InvalidSourceError(
+            "{repo_id} has no {what}.", repo_id=asked.repo_id, what=asked.what, detail=detail
+        )
     if isinstance(error, RepositoryNotFoundError):
         return HubAccessError(_missing(asked), detail=detail)
     return _explain_status(status, error, asked)
@@ -152,10 +160,18 @@ def _explain_status(status: int, error: HfHubHTTPError, asked: Asked) -> AppErro
     if status in (_UNAUTHORIZED, _FORBIDDEN):
         who = "to this token" if asked.has_token else "without a token"
         return HubAccessError(
-            f"The hub refuses {asked.what} of {asked.repo_id} {who}; see {asked.page} and "
-            f"{asked.token_page}.",
+            "The hub refuses {what} of {repo_id} {who}; see {page} and {token_page}.",
+            what=asked.what,
+            repo_id=asked.repo_id,
+            who=who,
+            page=asked.page,
+            token_page=asked.token_page,
             detail=detail,
         )
     return HubSilentError(
-        f"The hub answered {status} for {asked.what} ({asked.page}).", detail=detail
+        "The hub answered {status} for {what} ({page}).",
+        status=status,
+        what=asked.what,
+        page=asked.page,
+        detail=detail,
     )

