@@ -47,8 +47,9 @@ def list_choices(repository: Repository) -> tuple[FilePlan, ...]:
     choices = (folder,) if folder is not None else _plan_ggufs(repository)
     if not choices:
         raise InvalidSourceError(
-            f"{repository.repo_id} has no weights that this program reads "
-            "(safetensors, PyTorch's .bin or GGUF)."
+            "{repo_id} has no weights that this program reads (safetensors, PyTorch's .bin or "
+            "GGUF).",
+            repo_id=repository.repo_id,
         )
     return choices
 
@@ -62,13 +63,21 @@ def choose(repository: Repository, wanted: str) -> FilePlan:
     exact = [plan for plan in ggufs if any(file.path == wanted for file in plan.files)]
     if not exact and any(file.path == wanted for file in repository.files):
         raise UsageError(
-            f"{wanted} is one file of a model; `deepinfer pull {repository.repo_id}` fetches all."
+            "{wanted} is one file of a model; `deepinfer pull {repo_id}` fetches all.",
+            wanted=wanted,
+            repo_id=repository.repo_id,
         )
     found = exact or [plan for plan in ggufs if _is_called(plan.name, wanted)]
     if len(found) != 1:
         names = ", ".join(plan.name for plan in found or ggufs) or "no GGUF file"
         what = "several files" if found else "nothing"
-        raise UsageError(f"{wanted!r} names {what} in {repository.repo_id}; it has {names}.")
+        raise UsageError(
+            "{wanted!r} names {what} in {repo_id}; it has {names}.",
+            wanted=wanted,
+            what=what,
+            repo_id=repository.repo_id,
+            names=names,
+        )
     return found[0]
 
 

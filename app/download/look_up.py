@@ -40,8 +40,10 @@ def parse_repository(text: str) -> HubReference:
     reference = parse_reference(text)
     if not isinstance(reference, HubReference):
         raise UsageError(
-            f"{text} is not the name of a repository (org/name); "
-            f"`deepinfer search {reference.text}` looks for one."
+            "{text} is not the name of a repository (org/name); `deepinfer search {query}` looks "
+            "for one.",
+            text=text,
+            query=reference.text,
         )
     return reference
 

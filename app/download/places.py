@@ -131,8 +131,10 @@ class FolderPlace(Place):
             return file in self._verified
         if not path.is_file() or not read_digests(file, path).are_right:
             raise OutputExistsError(
-                f"{path} is there already, and it is not the file of {self.repository.repo_id}; "
-                "choose another folder."
+                "{path} is there already, and it is not the file of {repo_id}; choose another "
+                "folder.",
+                path=path,
+                repo_id=self.repository.repo_id,
             )
         self._verified.add(file)
         return True
@@ -154,8 +156,9 @@ def _move(partial: Path, target: Path) -> None:
         os.replace(partial, target)
     except FileNotFoundError as error:
         raise ResourceError(
-            f"{partial.parent} was moved or deleted while a file was downloaded into it; begin the "
+            "{folder} was moved or deleted while a file was downloaded into it; begin the "
             "download again.",
+            folder=partial.parent,
             detail=repr(error),
         ) from error
 
@@ -168,5 +171,7 @@ def _relative(path: str) -> Path:
         or path.startswith("/")
         or any(p in ("..", ".") or "\\" in p or ":" in p for p in parts)
     ):
-        raise UsageError(f"The hub lists a file under the name {path!r}, which is not safe here.")
+        raise UsageError(
+            "The hub lists a file under the name {path!r}, which is not safe here.", path=path
+        )
     return Path(*parts)

@@ -90,8 +90,10 @@ def _check_sizes(plan: FilePlan) -> None:
     for file in plan.files:
         if file.num_bytes > limit:
             raise UnsupportedError(
-                f"{file.path} is larger than {format_bytes(limit)}, which hubs do not send in one "
-                "piece; choose a model in shards."
+                "{file} is larger than {limit}, which hubs do not send in one piece; choose a "
+                "model in shards.",
+                file=file.path,
+                limit=format_bytes(limit),
             )
 
 

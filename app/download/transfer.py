@@ -84,8 +84,9 @@ class Transfer:
                 _log.warning("%s arrived with wrong bytes and is fetched again", file.path)
                 self.meter.tell(f"{file.path} arrived with wrong bytes; it is fetched once more.")
         raise InvalidSourceError(
-            f"{file.path} arrived twice with bytes that are not those that the hub lists; "
-            "the hub's copy, or something on the way, is damaged."
+            "{file} arrived twice with bytes that are not those that the hub lists; the hub's "
+            "copy, or something on the way, is damaged.",
+            file=file.path,
         )
 
     def _complete(self, file: RemoteFile, target: PartialFile) -> None:
@@ -180,14 +181,17 @@ def _no_room(file: RemoteFile, target: PartialFile, error: OSError) -> ResourceE
         problem = f"The disk is full after {done} of {file.path}"
     else:  # FAT32 ends at 4 GiB
         problem = f"The volume takes no file that is larger than {done}, as {file.path} is"
-    return ResourceError(f"{problem}; what has arrived is kept.", detail=repr(error))
+    return ResourceError(
+        "{problem}; what has arrived is kept.", problem=problem, detail=repr(error)
+    )
 
 
 def _given_up(file: RemoteFile, error: Exception) -> ResourceError:
     if isinstance(error, HubBusyError):
         return error
     return HubSilentError(
-        f"The connection for {file.path} breaks or stays silent; what has arrived is kept, and "
-        "the same download goes on from there.",
+        "The connection for {file} breaks or stays silent; what has arrived is kept, and the same "
+        "download goes on from there.",
+        file=file.path,
         detail=repr(error),
     )
