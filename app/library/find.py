@@ -21,10 +21,10 @@ def find_item(text: str, roots: Roots) -> LibraryItem:
     found = [item for item in own if item.kind is ItemKind.CHECKPOINT] or own
     found = found or _matching(text, scan(roots).items)
     if not found:
-        raise CheckpointError(f"{text} is not a name in the library.")
+        raise CheckpointError("{text} is not a name in the library.", text=text)
     if len(found) > 1:
         places = ", ".join(str(item.path) for item in found)
-        raise UsageError(f"{text} may mean {places}; name one of these.")
+        raise UsageError("{text} may mean {places}; name one of these.", text=text, places=places)
     return found[0]
 
 

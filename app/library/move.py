@@ -67,8 +67,11 @@ def move_library(source: Path, target: Path, on_progress: OnProgress) -> tuple[s
         except OSError as error:
             name = Path(error.filename).name if error.filename else target.name
             raise ResourceError(
-                f"{name} could not be moved ({error.strerror}); what is moved already stays in "
-                f"{target}, and the move can go on.",
+                "{name} could not be moved ({reason}); what is moved already stays in {target}, "
+                "and the move can go on.",
+                name=name,
+                reason=error.strerror,
+                target=target,
                 detail=repr(error),
             ) from error
     return tuple(unit.name for unit in units)
@@ -142,7 +145,9 @@ def _copy_verified(source: Path, target: Path) -> None:
     record = copy_file(source, target)
     if hash_file(target) != record:
         raise ResourceError(
-            f"{target.name} was not written as it was read; {target.parent} cannot be trusted."
+            "{name} was not written as it was read; {folder} cannot be trusted.",
+            name=target.name,
+            folder=target.parent,
         )
 
 
@@ -165,21 +170,25 @@ def _find_units(source: Path, target: Path) -> list[_Unit]:
 def _check_folders(source: Path, target: Path) -> None:
     inner, outer = target.resolve(), source.resolve()
     if inner == outer:
-        raise UsageError(f"The library is in {target} already.")
+        raise UsageError("The library is in {target} already.", target=target)
     if outer in inner.parents:
-        raise UsageError(f"{target} is inside the library itself; choose another folder.")
+        raise UsageError(
+            "{target} is inside the library itself; choose another folder.", target=target
+        )
     if target.exists() and not target.is_dir():
-        raise UsageError(f"{target} is a file, not a folder.")
+        raise UsageError("{target} is a file, not a folder.", target=target)
 
 
 def _check_units(units: list[_Unit], *, is_resumed: bool) -> None:
     holds = read_holds()
     for unit in units:
         if purpose := find_purpose(unit.source, holds):
-            raise ResourceError(f"{unit.name} is {purpose} right now; nothing was moved.")
+            raise ResourceError(
+                "{name} is {purpose} right now; nothing was moved.", name=unit.name, purpose=purpose
+            )
         is_arrived = is_resumed and _is_same(unit)
         if unit.target.exists() and not is_arrived:
-            raise UsageError(f"{unit.target} is there already; nothing was moved.")
+            raise UsageError("{target} is there already; nothing was moved.", target=unit.target)
 
 
 def _is_same(unit: _Unit) -> bool:
@@ -200,8 +209,11 @@ def _check_room(source: Path, target: Path, units: list[_Unit]) -> None:
     free = shutil.disk_usage(volume).free
     if needed + _SPARE_BYTES > free:
         raise ResourceError(
-            f"The library takes {format_bytes(needed)}, and {format_bytes(_SPARE_BYTES)} must stay "
-            f"free; {volume} has {format_bytes(free)}."
+            "The library takes {needed}, and {spare} must stay free; {volume} has {free}.",
+            needed=format_bytes(needed),
+            spare=format_bytes(_SPARE_BYTES),
+            volume=volume,
+            free=format_bytes(free),
         )
 
 
@@ -242,5 +254,7 @@ def _write_journal(source: Path, target: Path) -> None:
         aside.replace(path)
     except OSError as error:
         raise ResourceError(
-            f"The move cannot be recorded in {path.parent} ({error.strerror}); nothing was moved."
+            "The move cannot be recorded in {folder} ({reason}); nothing was moved.",
+            folder=path.parent,
+            reason=error.strerror,
         ) from error

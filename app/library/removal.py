@@ -43,7 +43,8 @@ def plan_removal(item: LibraryItem) -> RemovalPlan:
     else:
         if item.kind is ItemKind.CHECKPOINT and any(p.is_dir() for p in item.path.iterdir()):
             raise UsageError(
-                f"{item.name} holds folders that are not part of a checkpoint; nothing was removed."
+                "{name} holds folders that are not part of a checkpoint; nothing was removed.",
+                name=item.name,
             )
         plan = RemovalPlan((item.path,))
     files = [f for path in plan.paths for f in (folder_files(path) if path.is_dir() else (path,))]
@@ -80,7 +81,7 @@ def find_repo(path: Path) -> Path:
     for folder in (path, *path.parents):
         if "--" in folder.name and any((folder / name).is_dir() for name in ("snapshots", "blobs")):
             return folder
-    raise UsageError(f"{path} is not in the hub's cache.")
+    raise UsageError("{path} is not in the hub's cache.", path=path)
 
 
 def _plan_in_hub(item: LibraryItem, repo: CachedRepo) -> RemovalPlan:
@@ -107,7 +108,7 @@ def _has_other_weights(repo: CachedRepo, going: set[Path]) -> bool:
 def _plan_in_folder(item: LibraryItem) -> RemovalPlan:
     """A model's files, and its folder where that holds nothing else."""
     if not item.files:
-        raise UsageError(f"{item.path} is a folder of yours; nothing was removed.")
+        raise UsageError("{path} is a folder of yours; nothing was removed.", path=item.path)
     is_whole = item.path.is_dir() and set(item.path.iterdir()) == set(item.files)
     return RemovalPlan((item.path,) if is_whole else item.files)
 
@@ -116,9 +117,15 @@ def _check_is_free(item: LibraryItem) -> None:
     holds = read_holds()
     for path in (item.path, *item.files):
         if purpose := find_purpose(path, holds):
-            raise ResourceError(f"{item.name} is {purpose} right now; nothing was removed.")
+            raise ResourceError(
+                "{name} is {purpose} right now; nothing was removed.",
+                name=item.name,
+                purpose=purpose,
+            )
     if item.place is ItemPlace.HUB and is_downloading(read_repo(find_repo(item.path))):
-        raise ResourceError(f"{item.name} is being downloaded right now; nothing was removed.")
+        raise ResourceError(
+            "{name} is being downloaded right now; nothing was removed.", name=item.name
+        )
 
 
 def is_downloading(repo: CachedRepo) -> bool:
@@ -146,7 +153,10 @@ def _delete_for_good(path: Path) -> None:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise ResourceError(
-            f"{path.name} could not be deleted ({error.strerror}).", detail=repr(error)
+            "{name} could not be deleted ({reason}).",
+            name=path.name,
+            reason=error.strerror,
+            detail=repr(error),
         ) from error
 
 

@@ -27,7 +27,7 @@ def reveal(path: Path, *, platform: str = sys.platform, run: Run | None = None) 
         # Explorer ends with 1 even when it has opened its window.
         if status == 0 or platform == "win32":
             return
-    raise ResourceError(f"No file manager could be opened; the file is {place}.")
+    raise ResourceError("No file manager could be opened; the file is {place}.", place=place)
 
 
 def _commands(path: Path, platform: str) -> list[list[str]]:

@@ -50,22 +50,27 @@ class SystemTrash:
         """As `Trash.put`."""
         if sys.platform == "win32" and not _is_fixed_drive(path):
             # Windows deletes for good, and without a word, what lies on such a drive.
-            raise TrashMissingError(f"{path.anchor} has no Recycle Bin.")
+            raise TrashMissingError("{volume} has no Recycle Bin.", volume=path.anchor)
         try:
             send2trash(path)
         except OSError as error:
             reason = error.strerror or str(error)
             raise TrashMissingError(
-                f"{path.name} could not be moved to the trash ({reason}).", detail=repr(error)
+                "{name} could not be moved to the trash ({reason}).",
+                name=path.name,
+                reason=reason,
+                detail=repr(error),
             ) from error
 
     def restore(self, path: Path) -> None:
         """As `Trash.restore`; of several from the same place, the one deleted last."""
         if path.exists():
-            raise ResourceError(f"{path} is there already; what is in the trash stays there.")
+            raise ResourceError(
+                "{path} is there already; what is in the trash stays there.", path=path
+            )
         found = [(info.stat().st_mtime, info) for info in _iter_infos(path) if _is_of(info, path)]
         if not found:
-            raise ResourceError(f"{path.name} is no longer in the trash.")
+            raise ResourceError("{name} is no longer in the trash.", name=path.name)
         _, info = max(found)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +78,10 @@ class SystemTrash:
             info.unlink()
         except OSError as error:
             raise ResourceError(
-                f"{path.name} could not be brought back ({error.strerror}).", detail=repr(error)
+                "{name} could not be brought back ({reason}).",
+                name=path.name,
+                reason=error.strerror,
+                detail=repr(error),
             ) from error
 
 
