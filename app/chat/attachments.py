@@ -51,14 +51,16 @@ def read_attachment(path: Path) -> Attachment:
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         raise UsageError(
-            f"{path.name} has {format_bytes(size)}; files of up to {format_bytes(MAX_FILE_BYTES)} "
-            "can be attached."
+            "{name} has {size}; files of up to {most} can be attached.",
+            name=path.name,
+            size=format_bytes(size),
+            most=format_bytes(MAX_FILE_BYTES),
         )
     text = _read_pdf(path) if path.suffix.lower() == _PDF else _read_text(path)
     if not text.strip():
-        raise UsageError(f"{path.name} holds no text.")
+        raise UsageError("{name} holds no text.", name=path.name)
     if len(text) > MAX_TEXT_CHARS:
-        raise UsageError(f"{path.name} holds more text than any model can read.")
+        raise UsageError("{name} holds more text than any model can read.", name=path.name)
     return Attachment(path.name, text.replace("\r\n", "\n").strip("\n"))
 
 
@@ -71,14 +73,14 @@ def with_attachments(content: str, attachments: Sequence[Attachment]) -> str:
 def _read_text(path: Path) -> str:
     data = path.read_bytes()
     if not _has_mark(data) and b"\0" in data:
-        raise UsageError(f"{path.name} is no text file.")
+        raise UsageError("{name} is no text file.", name=path.name)
     encodings = [name for mark, name in _MARKS.items() if data.startswith(mark)][:1]
     for encoding in encodings or _ENCODINGS:
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise UsageError(f"{path.name} is no text in an encoding that is known.")
+    raise UsageError("{name} is no text in an encoding that is known.", name=path.name)
 
 
 def _has_mark(data: bytes) -> bool:
@@ -93,8 +95,11 @@ def _read_pdf(path: Path) -> str:
         pages = [page.extract_text() for page in PdfReader(path).pages]
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
-            f"{path.name} cannot be read as a PDF: {error}.", detail=repr(error)
+            "{name} cannot be read as a PDF: {error}.",
+            name=path.name,
+            error=error,
+            detail=repr(error),
         ) from error
     if not any(page.strip() for page in pages):
-        raise UsageError(f"{path.name} holds no text, only pictures of it.")
+        raise UsageError("{name} holds no text, only pictures of it.", name=path.name)
     return "\n\n".join(pages)

@@ -101,7 +101,9 @@ def from_json(text: str) -> list[ConversationTree]:
         return [_tree_from_json(values) for values in document["conversations"]]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise ChatStoreError(f"This file holds no conversations: {reason}.") from error
+        raise ChatStoreError(
+            "This file holds no conversations: {reason}.", reason=reason
+        ) from error
 
 
 def _markdown_parts(conversation: Conversation) -> Iterator[str]:

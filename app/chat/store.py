@@ -346,7 +346,9 @@ def _translated_errors() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise ChatStoreError(
-            f"The conversations could not be read or saved: {error}.", detail=repr(error)
+            "The conversations could not be read or saved: {error}.",
+            error=error,
+            detail=repr(error),
         ) from error
 
 
