@@ -98,7 +98,7 @@ class WorkerProcess:
     def send(self, command: Command) -> None:
         """Queues a command, never blocks; raises WorkerError when no child runs."""
         if self._run is None or self._run.has_ended:
-            raise WorkerError(f"The {self._service} process is not running.")
+            raise WorkerError("The {service} process is not running.", service=self._service)
         self._run.send(command)
 
     def request_stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
