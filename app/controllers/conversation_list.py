@@ -142,9 +142,9 @@ def _write(path: Path, text: str) -> Path:
 
 def _read(path: Path) -> list[ConversationTree]:
     if path.stat().st_size > _MAX_IMPORT_BYTES:
-        raise ChatStoreError(f"{path.name} is too large for an export of conversations.")
+        raise ChatStoreError("{name} is too large for an export of conversations.", name=path.name)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ChatStoreError(f"{path.name} holds no text in UTF-8.") from error
+        raise ChatStoreError("{name} holds no text in UTF-8.", name=path.name) from error
     return from_json(text)

@@ -55,7 +55,12 @@ def save_texts(markdown: str, document: str, target: Path) -> Path:
 
 def _describe(name: str, error: OSError | ValueError) -> ResourceError:
     reason = getattr(error, "strerror", None) or str(error)
-    return ResourceError(f"The report of {name} could not be saved: {reason}.", detail=repr(error))
+    return ResourceError(
+        "The report of {name} could not be saved: {reason}.",
+        name=name,
+        reason=reason,
+        detail=repr(error),
+    )
 
 
 def _read_reports(checkpoint: Path) -> tuple[str, str]:

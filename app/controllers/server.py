@@ -281,7 +281,8 @@ class ServerController(QObject):
         elif self._last_death_s is not None and now_s - self._last_death_s < _CALM_S:
             code = event.exit_code
             error = EngineError(
-                f"The engine stopped twice within a minute (exit code {code}); the port is closed."
+                "The engine stopped twice within a minute (exit code {code}); the port is closed.",
+                code=code,
             )
             self._fail(ErrorInfo.from_exception(error))
         else:
