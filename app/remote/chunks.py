@@ -37,7 +37,7 @@ def parse_chunk(data: str) -> Chunk:
     if not isinstance(value, dict):
         raise _nonsense(data)
     if value.get("error"):
-        raise RemoteError(f"The server broke off: {error_sentence(value)}", detail=data)
+        raise RemoteError("The server broke off: {said}", said=error_sentence(value), detail=data)
     return _to_chunk(value)
 
 

@@ -31,7 +31,9 @@ async def list_models(endpoint: RemoteEndpoint) -> tuple[RemoteModel, ...]:
     body = read_json(response)
     entries = body.get("data") if isinstance(body, dict) else None
     if not isinstance(entries, list):
-        raise RemoteError(f"{endpoint.base_url} lists no models; is it an OpenAI server?")
+        raise RemoteError(
+            "{base_url} lists no models; is it an OpenAI server?", base_url=endpoint.base_url
+        )
     return tuple(_to_model(entry) for entry in entries if isinstance(entry, dict))
 
 
@@ -42,10 +44,15 @@ async def choose_model(endpoint: RemoteEndpoint) -> tuple[RemoteEndpoint, Remote
     models = await list_models(endpoint)
     wanted = [model for model in models if model.name == endpoint.model or not endpoint.model]
     if not models:
-        raise RemoteError(f"{endpoint.base_url} has no model loaded.")
+        raise RemoteError("{base_url} has no model loaded.", base_url=endpoint.base_url)
     if not wanted:
         names = ", ".join(model.name for model in models[:5])
-        raise RemoteError(f"{endpoint.base_url} has no model {endpoint.model}; it has {names}.")
+        raise RemoteError(
+            "{base_url} has no model {model}; it has {names}.",
+            base_url=endpoint.base_url,
+            model=endpoint.model,
+            names=names,
+        )
     return replace(endpoint, model=wanted[0].name), wanted[0]
 
 

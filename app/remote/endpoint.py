@@ -45,7 +45,9 @@ def parse_base_url(text: str) -> str:
     bare = text.strip()
     parts = _split(bare if "://" in bare else f"//{bare}")
     if parts.scheme not in ("", "http", "https") or not parts.hostname or parts.query:
-        raise UsageError(f"{text!r} is not the address of a server, like http://127.0.0.1:8000/v1.")
+        raise UsageError(
+            "{text!r} is not the address of a server, like http://127.0.0.1:8000/v1.", text=text
+        )
     scheme = parts.scheme or ("http" if _is_local_name(parts.hostname) else "https")
     return urlunsplit((scheme, parts.netloc, _base_path(parts.path), "", ""))
 
@@ -65,7 +67,9 @@ def _split(text: str) -> SplitResult:
         parts = urlsplit(text)
         _ = parts.port  # raises where it is no number
     except ValueError as error:
-        raise UsageError(f"{text.removeprefix('//')!r} is not an address: {error}.") from error
+        raise UsageError(
+            "{address!r} is not an address: {error}.", address=text.removeprefix("//"), error=error
+        ) from error
     if parts.username is not None:
         raise UsageError("An address holds no name and password; write the key below it.")
     return parts

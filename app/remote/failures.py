@@ -34,7 +34,9 @@ def explained(base_url: str) -> Iterator[None]:
     try:
         yield
     except ConnectTimeout as error:
-        raise RemoteError(f"{base_url} does not answer.", detail=repr(error)) from error
+        raise RemoteError(
+            "{base_url} does not answer.", base_url=base_url, detail=repr(error)
+        ) from error
     except ConnectError as error:
         raise RemoteError(_unreachable(base_url, error), detail=repr(error)) from error
     except ReadTimeout as error:
@@ -58,7 +60,13 @@ def check_status(response: Response, base_url: str) -> None:
         sentence = f"{base_url} sends elsewhere ({status}), to {target}; use that address."
         raise RemoteError(sentence)
     said = error_sentence(read_json(response)) or _CAUSES.get(status, "it does not say why") + "."
-    raise RemoteError(f"{base_url} answered {status}: {said}", detail=response.text[:2000])
+    raise RemoteError(
+        "{base_url} answered {status}: {said}",
+        base_url=base_url,
+        status=status,
+        said=said,
+        detail=response.text[:2000],
+    )
 
 
 def read_json(response: Response) -> object:
