@@ -78,7 +78,9 @@ def open_subject(text: str) -> Subject:
         return _open_path(path)
     if _REPOSITORY.fullmatch(text):
         return Subject(text.rpartition("/")[2], CONFIG_ONLY, download_config(text))
-    raise UsageError(f"{text} is neither a file, a folder, a repository nor a name in the library.")
+    raise UsageError(
+        "{text} is neither a file, a folder, a repository nor a name in the library.", text=text
+    )
 
 
 def _open_native(path: Path) -> Subject:
@@ -136,7 +138,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     if path.is_file():
         return dict(read_config(open_gguf_model(path)))
     if not (path / "config.json").is_file():
-        raise InvalidSourceError(f"{path.name} has no config.json.")
+        raise InvalidSourceError("{name} has no config.json.", name=path.name)
     return read_json(path / "config.json")
 
 

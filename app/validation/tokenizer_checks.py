@@ -46,7 +46,9 @@ def _require(context: Context) -> None:
     try:
         text_folder(context)
     except NotRunError as reason:
-        raise InvalidSourceError(f"{context.subject.name}: {reason}.") from reason
+        raise InvalidSourceError(
+            "{name}: {reason}.", name=context.subject.name, reason=reason
+        ) from reason
 
 
 def _fault(tokenizer: Tokenizer, reference: Any | None, text: str) -> str:
