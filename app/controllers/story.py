@@ -13,8 +13,8 @@ Slots = Mapping[str, Callable[..., object]]
 class Story:
     """Remembers the signals of a controller that `signals` names, in the order they came.
 
-    Those in `beginnings` start it anew; of those in `latest` only the last is kept, as each says all
-    that the ones before it said.
+    Those in `beginnings` start it anew; of those in `latest` only the last is kept, as each says
+    all that those before it said.
     """
 
     def __init__(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
@@ -89,11 +91,16 @@ class Banner(QFrame):
 
 
 class BannerStack(QWidget):
-    """The banners of one place, newest last; a message that is already shown is not repeated."""
+    """The banners of one place, newest last; a message that is already shown is not repeated.
+
+    `again` shows a banner once more on the stack that it is given: one built later, which may
+    speak another language.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._banners: dict[str, Banner] = {}
+        self._again: dict[str, Callable[[Any], object]] = {}
         self._rows = QVBoxLayout(self)
         self._rows.setContentsMargins(16, 10, 16, 6)
         self._rows.setSpacing(8)
@@ -104,9 +111,13 @@ class BannerStack(QWidget):
         """What is shown."""
         return tuple(self._banners.values())
 
-    def show_banner(self, key: str, banner: Banner) -> None:
+    def show_banner(
+        self, key: str, banner: Banner, again: Callable[[Any], object] | None = None
+    ) -> None:
         """Shows a banner in place of an older one with the same key."""
         self.remove(key)
+        if again is not None:
+            self._again[key] = again
         self._banners[key] = banner
         banner.closed.connect(lambda: self.remove(key))
         self._rows.addWidget(banner)
@@ -114,9 +125,15 @@ class BannerStack(QWidget):
 
     def remove(self, key: str) -> None:
         """Takes a banner away, if it is there."""
+        self._again.pop(key, None)
         banner = self._banners.pop(key, None)
         if banner is not None:
             self._rows.removeWidget(banner)
             banner.hide()
             banner.deleteLater()
         self.setVisible(bool(self._banners))
+
+    def take_over(self, old: BannerStack) -> None:
+        """Shows what `old` shows."""
+        for show in list(old._again.values()):
+            show(self)
