@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import ResourceError
+from app.core.sentence import Sentence
 from app.core.units import format_bytes
 
 # Left free: a volume that is full to the last byte breaks what else runs on it.
@@ -54,7 +55,10 @@ def _check_volume(needs: Sequence[Need]) -> None:
     needed = sum(need.num_bytes for need in needs)
     if needed + SPARE_BYTES <= free:
         return
-    parts = " + ".join(f"{format_bytes(need.num_bytes)} for {need.what}" for need in needs)
+    parts = " + ".join(
+        Sentence("{num_bytes} for {what}", num_bytes=format_bytes(need.num_bytes), what=need.what)
+        for need in needs
+    )
     raise ResourceError(
         "The download needs {needed} ({parts}) and {spare} to spare; {folder} has {free} free.",
         needed=format_bytes(needed),
