@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 
 # Keys of any configuration that change nothing about inference: provenance, training, generation
 # defaults (those live in generation_config.json), and the base class's serialised defaults.
@@ -58,7 +59,7 @@ class ConfigReader:
         if isinstance(found, float) and found.is_integer():
             return int(found)
         if found is not default and (not isinstance(found, int) or isinstance(found, bool)):
-            raise self._ill_typed(name, "an integer", found)
+            raise self._ill_typed(name, Sentence("an integer"), found)
         return found
 
     def number(self, name: str, default: float | None = _REQUIRED) -> Any:
@@ -80,14 +81,14 @@ class ConfigReader:
         """A number above 0."""
         found = self.number(name)
         if not found > 0:
-            raise self._ill_typed(name, "a positive number", found)
+            raise self._ill_typed(name, Sentence("a positive number"), found)
         return float(found)
 
     def flag(self, name: str, default: bool = _REQUIRED) -> bool:
         """A bool."""
         found = self.value(name, default)
         if not isinstance(found, bool):
-            raise self._ill_typed(name, "true or false", found)
+            raise self._ill_typed(name, Sentence("true or false"), found)
         return found
 
     def text(self, name: str, default: str = _REQUIRED) -> str:
@@ -104,21 +105,21 @@ class ConfigReader:
         if not all(
             isinstance(token_id, int) and not isinstance(token_id, bool) for token_id in ids
         ):
-            raise self._ill_typed(name, "a token id or a list of them", found)
+            raise self._ill_typed(name, Sentence("a token id or a list of them"), found)
         return tuple(ids)
 
     def numbers(self, name: str) -> tuple[float, ...]:
         """A list of numbers, or nothing."""
         found = self.value(name, [])
         if not isinstance(found, list) or not all(isinstance(item, int | float) for item in found):
-            raise self._ill_typed(name, "a list of numbers", found)
+            raise self._ill_typed(name, Sentence("a list of numbers"), found)
         return tuple(float(item) for item in found)
 
     def table(self, name: str) -> dict[str, Any] | None:
         """A nested object, or nothing."""
         found = self.value(name, None)
         if found is not None and not isinstance(found, dict):
-            raise self._ill_typed(name, "an object", found)
+            raise self._ill_typed(name, Sentence("an object"), found)
         return found
 
     def finish(self, ignored: Iterable[str] = ()) -> None:

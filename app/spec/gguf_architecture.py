@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 from app.spec.gguf_metadata import GgufMetadata
 from app.spec.layer_type import LayerType
 
@@ -88,6 +89,9 @@ def read_window(
     elif isinstance(pattern, int) and pattern > 0:
         slides = [(index + 1) % pattern != 0 for index in range(num_layers)]
     else:
-        raise reader.refuse("attention.sliding_window_pattern", f"{pattern!r} is not supported")
+        raise reader.refuse(
+            "attention.sliding_window_pattern",
+            Sentence("{pattern!r} is not supported", pattern=pattern),
+        )
     kinds = [str(LayerType.SLIDING if entry else LayerType.FULL) for entry in slides]
     return {"sliding_window": window, "layer_types": kinds}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.spec.gguf_architecture import (
     ATTENTION_LINEARS,
     MLP_LINEARS,
@@ -56,7 +57,9 @@ def _read_granite(
 ) -> Mapping[str, Any]:
     """In this architecture alone `rope.scaling.finetuned` is the switch of the rope."""
     if reader.value("rope.scaling.finetuned", True) is not True:
-        raise reader.refuse("rope.scaling.finetuned", "Granite without rope is not supported")
+        raise reader.refuse(
+            "rope.scaling.finetuned", Sentence("Granite without rope is not supported")
+        )
     return {
         "attention_bias": has_biases(reader.file, ATTENTION_LINEARS, tensors),
         "mlp_bias": has_biases(reader.file, MLP_LINEARS, tensors),

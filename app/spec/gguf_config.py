@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import InvalidSourceError, UnsupportedError
+from app.core.sentence import Sentence
 from app.spec.gguf_architecture import GgufArchitecture
 from app.spec.gguf_architectures import ARCHITECTURES
 from app.spec.gguf_metadata import GgufMetadata
@@ -68,9 +69,9 @@ def architecture_of(metadata: Mapping[str, Any], file: str) -> str:
     if not isinstance(name, str) or not name:
         raise InvalidSourceError("{file}: the metadata has no general.architecture.", file=file)
     if name == "clip":
-        raise _not_a_model(file, "a vision projector (clip)")
+        raise _not_a_model(file, Sentence("a vision projector (clip)"))
     if name in ("eagle3", "dflash") or name.endswith("_assistant"):
-        raise _not_a_model(file, f"a draft model ({name})")
+        raise _not_a_model(file, Sentence("a draft model ({name})", name=name))
     if name not in ARCHITECTURES:
         raise UnsupportedError(
             "{file}: the architecture {name!r} is not supported.", file=file, name=name
@@ -86,9 +87,9 @@ def _not_a_model(file: str, what: str) -> UnsupportedError:
 
 def _article(kind: str) -> str:
     known = {
-        "mmproj": "a vision projector (mmproj)",
-        "adapter": "a LoRA adapter",
-        "imatrix": "an importance matrix",
+        "mmproj": Sentence("a vision projector (mmproj)"),
+        "adapter": Sentence("a LoRA adapter"),
+        "imatrix": Sentence("an importance matrix"),
     }
     return known.get(kind, f"a {kind!r}")
 
@@ -132,7 +133,12 @@ def _head_dim(reader: GgufMetadata, hidden_size: int, num_heads: int) -> int:
     value_length = reader.integer("attention.value_length", key_length)
     if value_length != key_length:
         raise reader.refuse(
-            "attention.value_length", f"{value_length} differs from key_length {key_length}"
+            "attention.value_length",
+            Sentence(
+                "{value_length} differs from key_length {key_length}",
+                value_length=value_length,
+                key_length=key_length,
+            ),
         )
     return int(key_length)
 
@@ -142,7 +148,12 @@ def _rotary_dim(reader: GgufMetadata, architecture: GgufArchitecture, head_dim: 
     is_known = architecture.partial_rotary and 0 < rotary < head_dim
     if rotary != head_dim and not is_known:
         raise reader.refuse(
-            "rope.dimension_count", f"rotating {rotary} of {head_dim} dimensions is not supported"
+            "rope.dimension_count",
+            Sentence(
+                "rotating {rotary} of {head_dim} dimensions is not supported",
+                rotary=rotary,
+                head_dim=head_dim,
+            ),
         )
     return int(rotary)
 
@@ -156,11 +167,13 @@ def _vocab_size(shapes: Mapping[str, tuple[int, ...]], file: str) -> int:
 def _check_plain_decoder(reader: GgufMetadata, architecture: GgufArchitecture) -> None:
     num_experts = reader.integer("expert_count", 0) or reader.integer("expert_used_count", 0)
     if num_experts and not architecture.has_experts:
-        raise reader.refuse("expert_count", "a mixture of experts is not supported")
+        raise reader.refuse("expert_count", Sentence("a mixture of experts is not supported"))
     if reader.value("attention.causal", True) is not True:
-        raise reader.refuse("attention.causal", "a model without causal attention is not supported")
+        raise reader.refuse(
+            "attention.causal", Sentence("a model without causal attention is not supported")
+        )
     if reader.integer("pooling_type", 0):
-        raise reader.refuse("pooling_type", "an embedding model is not supported")
+        raise reader.refuse("pooling_type", Sentence("an embedding model is not supported"))
 
 
 def _token_ids(metadata: Mapping[str, Any], file: str) -> dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.spec.gguf_architecture import (
     ATTENTION_LINEARS,
     MLP_LINEARS,
@@ -105,7 +106,7 @@ DENSE_ARCHITECTURES = {
         "Qwen2ForCausalLM",
         "qwen2",
         read_more=_read_qwen_vl,
-        note=_TEXT_ONLY.format("Qwen2-VL or Qwen2.5-VL"),
+        note=_TEXT_ONLY.format(Sentence("Qwen2-VL or Qwen2.5-VL")),
     ),
     "qwen3vl": GgufArchitecture(
         "Qwen3ForCausalLM",
@@ -144,8 +145,10 @@ DENSE_ARCHITECTURES = {
         fixed={"hidden_act": "gelu_pytorch_tanh"},
         read_more=_read_starcoder2,
         eps=("attention.layer_norm_epsilon", "norm_epsilon"),
-        note="GGUF does not store StarCoder2's window of 4,096 tokens; every token sees all before "
-        "it, as in llama.cpp.",
+        note=Sentence(
+            "GGUF does not store StarCoder2's window of 4,096 tokens; every token sees all "
+            "before it, as in llama.cpp."
+        ),
     ),
     "exaone4": GgufArchitecture("Exaone4ForCausalLM", "exaone4", read_more=_read_exaone4),
     "ernie4_5": GgufArchitecture(

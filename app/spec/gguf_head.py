@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import Any
 
 from app.core.errors import InvalidSourceError
+from app.core.sentence import Sentence
 from app.spec.gguf_config import config_from_gguf
 from app.spec.gguf_header import GgufTensor, read_after_counts, read_counts
 from app.spec.gguf_stream import GgufStream
@@ -79,7 +80,7 @@ def read_gguf_head(head: bytes, *, file: str, total_bytes: int) -> GgufHead:
     try:
         counts = read_counts(stream)
     except _HeadEndedError as error:
-        raise stream.fail("too little of it was read to judge it") from error
+        raise stream.fail(Sentence("too little of it was read to judge it")) from error
     tensors: tuple[GgufTensor, ...] | None
     try:
         tensors = read_after_counts(stream, counts, metadata)

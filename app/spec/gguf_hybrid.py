@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.spec.gguf_architecture import GgufArchitecture
 from app.spec.gguf_metadata import GgufMetadata
 from app.spec.gguf_moe import read_experts
 
 _NAMES = {"post_attention_layernorm": "post_attention_norm"}
-_NOTE = "Only the language model of Qwen3.5 is converted; it reads text."
+_NOTE = Sentence("Only the language model of Qwen3.5 is converted; it reads text.")
 
 
 def _read_hybrid(
@@ -27,7 +28,14 @@ def _read_hybrid(
         reader.integer(f"ssm.{name}") for name in ("time_step_rank", "inner_size")
     )
     if num_value_heads <= 0 or inner % num_value_heads:
-        raise reader.refuse("ssm.inner_size", f"{inner} is no multiple of {num_value_heads} heads")
+        raise reader.refuse(
+            "ssm.inner_size",
+            Sentence(
+                "{inner} is no multiple of {num_value_heads} heads",
+                inner=inner,
+                num_value_heads=num_value_heads,
+            ),
+        )
     num_draft_layers = reader.integer("nextn_predict_layers", 0)
     reader.value("rope.dimension_sections", None)  # the axes of a position, equal in text
     return {

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.spec.gguf_architecture import GgufArchitecture
 from app.spec.gguf_metadata import GgufMetadata
 
 _SOFTMAX, _SIGMOID = 1, 2  # expert_gating_func
 # conversion/deepseek.py multiplies mscale_all_dim so, in this architecture alone.
 _YARN_LOG_SCALE = 0.1
-_UNGROUPED = (
-    "The file does not say within which groups a token chooses its experts; it chooses among all, "
-    "as in llama.cpp."
+_UNGROUPED = Sentence(
+    "The file does not say within which groups a token chooses its experts; it chooses "
+    "among all, as in llama.cpp."
 )
 
 
@@ -49,7 +50,10 @@ def _gating(reader: GgufMetadata, tensors: Collection[str]) -> int:
     is_corrected = any(name.endswith(".exp_probs_b.bias") for name in tensors)
     gating: int = reader.integer("expert_gating_func", _SIGMOID if is_corrected else _SOFTMAX)
     if gating not in (_SOFTMAX, _SIGMOID):
-        raise reader.refuse("expert_gating_func", f"{gating} is not known for this architecture")
+        raise reader.refuse(
+            "expert_gating_func",
+            Sentence("{gating} is not known for this architecture", gating=gating),
+        )
     return gating
 
 
@@ -77,7 +81,7 @@ def _rope(reader: GgufMetadata, rope: Mapping[str, Any]) -> dict[str, Any]:
 def read_routed_experts(reader: GgufMetadata) -> dict[str, Any]:
     """Routed and shared experts, in DeepSeek's words."""
     if not reader.integer("expert_count", 0):
-        raise reader.refuse("expert_count", "a model without experts is not supported")
+        raise reader.refuse("expert_count", Sentence("a model without experts is not supported"))
     return {
         "n_routed_experts": reader.integer("expert_count"),
         "num_experts_per_tok": reader.integer("expert_used_count"),

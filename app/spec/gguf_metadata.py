@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.core.errors import InvalidSourceError, UnsupportedError
+from app.core.sentence import Sentence
 
 _REQUIRED: Any = object()
 
@@ -38,7 +39,7 @@ class GgufMetadata:
         """An int; some writers list it per layer: an array of one repeated value counts as it."""
         found = self._scalar(name, self.value(name, default))
         if found is not default and (not isinstance(found, int) or isinstance(found, bool)):
-            raise self._ill_typed(name, "an integer", found)
+            raise self._ill_typed(name, Sentence("an integer"), found)
         return found
 
     def number(self, name: str, default: float | None = _REQUIRED) -> Any:
@@ -86,7 +87,7 @@ class GgufMetadata:
             return found
         if found.size and found.dtype.kind in "iu" and (found == found[0]).all():
             return int(found[0])
-        raise self.refuse(name, "different values per layer are not supported")
+        raise self.refuse(name, Sentence("different values per layer are not supported"))
 
     def _ill_typed(self, name: str, wanted: str, found: object) -> InvalidSourceError:
         return InvalidSourceError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.spec.gguf_architecture import ATTENTION_LINEARS, GgufArchitecture, has_biases
 from app.spec.gguf_latent import read_routed_experts
 from app.spec.gguf_metadata import GgufMetadata
@@ -23,9 +24,12 @@ def read_experts(
     """How many experts there are and run; refuses weights that the architecture never had."""
     found = reader.integer("expert_gating_func", gating)
     if found != gating:
-        raise reader.refuse("expert_gating_func", f"{found} is not known for this architecture")
+        raise reader.refuse(
+            "expert_gating_func",
+            Sentence("{found} is not known for this architecture", found=found),
+        )
     if reader.number("expert_weights_scale", 1.0) not in (0.0, 1.0):  # 0: never set
-        raise reader.refuse("expert_weights_scale", "the architecture has no such scale")
+        raise reader.refuse("expert_weights_scale", Sentence("the architecture has no such scale"))
     return {
         "num_experts": reader.integer("expert_count"),
         "num_experts_per_tok": reader.integer("expert_used_count"),
@@ -37,7 +41,9 @@ def read_mixtral(reader: GgufMetadata) -> dict[str, Any]:
     """Mixtral shares the architecture of Llama; its experts are what tells it apart."""
     experts = read_experts(reader, norm_topk_prob=True)
     if not experts.pop("norm_topk_prob"):
-        raise reader.refuse("expert_weights_norm", "Mixtral's weights are always normalized")
+        raise reader.refuse(
+            "expert_weights_norm", Sentence("Mixtral's weights are always normalized")
+        )
     return {"architectures": ["MixtralForCausalLM"], "model_type": "mixtral", **experts}
 
 
@@ -69,9 +75,13 @@ def _read_gpt_oss(
 ) -> Mapping[str, Any]:
     experts = read_experts(reader, norm_topk_prob=False, gating=_SOFTMAX_OF_CHOSEN)
     if experts.pop("norm_topk_prob"):
-        raise reader.refuse("expert_weights_norm", "a softmax over the chosen is normalized")
+        raise reader.refuse(
+            "expert_weights_norm", Sentence("a softmax over the chosen is normalized")
+        )
     if reader.integer("attention.sliding_window_pattern", 2) != 2:
-        raise reader.refuse("attention.sliding_window_pattern", "every other layer slides")
+        raise reader.refuse(
+            "attention.sliding_window_pattern", Sentence("every other layer slides")
+        )
     return {
         **experts,
         "intermediate_size": reader.integer("expert_feed_forward_length"),
@@ -88,7 +98,10 @@ def _read_glm4_moe(
     num_draft_layers = reader.integer("nextn_predict_layers", 0)
     gating = reader.integer("expert_gating_func", _SIGMOID)
     if gating != _SIGMOID:
-        raise reader.refuse("expert_gating_func", f"{gating} is not known for this architecture")
+        raise reader.refuse(
+            "expert_gating_func",
+            Sentence("{gating} is not known for this architecture", gating=gating),
+        )
     return {
         **read_routed_experts(reader),
         "num_hidden_layers": config["num_hidden_layers"] - num_draft_layers,

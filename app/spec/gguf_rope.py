@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import InvalidSourceError
+from app.core.sentence import Sentence
 from app.spec.gguf_metadata import GgufMetadata
 
 # The parameters that llama.cpp's converter assumes, and every Llama 3.x release has.
@@ -59,7 +60,10 @@ def rope_parameters(
         return parameters
     if parameters["rope_type"] != "default":
         raise reader.refuse(
-            "rope.scaling.type", f"{parameters['rope_type']!r} together with rope_freqs.weight"
+            "rope.scaling.type",
+            Sentence(
+                "{rope_type!r} together with rope_freqs.weight", rope_type=parameters["rope_type"]
+            ),
         )
     return parameters | _table(theta, rotary_dim, rope_freqs)
 
@@ -106,7 +110,10 @@ def _longrope(
             short=SHORT_FACTORS,
         )
     if rope_type not in ("default", "longrope"):
-        raise reader.refuse("rope.scaling.type", f"{rope_type!r} together with {LONG_FACTORS}")
+        raise reader.refuse(
+            "rope.scaling.type",
+            Sentence("{rope_type!r} together with {long}", rope_type=rope_type, long=LONG_FACTORS),
+        )
     return {
         "rope_type": "longrope",
         "long_factor": _floats(tables[LONG_FACTORS]),
@@ -141,7 +148,7 @@ def _scaling(reader: GgufMetadata) -> dict[str, Any]:
     legacy = reader.number("rope.scale_linear", None)
     yarn = {name: reader.number(f"rope.scaling.{key}", None) for key, name in _YARN_KEYS.items()}
     if reader.number("rope.scaling.yarn_ext_factor", 1.0) != 1:
-        raise reader.refuse("rope.scaling.yarn_ext_factor", "only 1 is supported")
+        raise reader.refuse("rope.scaling.yarn_ext_factor", Sentence("only 1 is supported"))
     if kind == "none" and legacy not in (None, 1.0):
         kind, factor = "linear", legacy
     match kind:
@@ -153,7 +160,7 @@ def _scaling(reader: GgufMetadata) -> dict[str, Any]:
             return {"rope_type": "yarn", "factor": _required(reader, factor)} | _yarn_fields(
                 yarn, original
             )
-    raise reader.refuse("rope.scaling.type", f"{kind!r} is not supported")
+    raise reader.refuse("rope.scaling.type", Sentence("{kind!r} is not supported", kind=kind))
 
 
 def _required(reader: GgufMetadata, factor: float | None) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import InvalidSourceError
+from app.core.sentence import Sentence
 
 # Real headers (a 260k-token vocabulary, merges, an embedded tokenizer.json) are tens of MiB.
 MAX_HEADER_BYTES = 512 << 20
@@ -39,11 +40,20 @@ class GgufStream:
         """InvalidSourceError when `num_bytes` more cannot be in the file, or in a sane header."""
         if self.offset + num_bytes > self.total_bytes:
             raise self.fail(
-                f"the header is truncated or damaged: {what} needs {num_bytes:,} bytes past the end"
+                Sentence(
+                    "the header is truncated or damaged: {what} needs {num_bytes:,} bytes "
+                    "past the end",
+                    what=what,
+                    num_bytes=num_bytes,
+                )
             )
         if self.offset + num_bytes > MAX_HEADER_BYTES:
             raise self.fail(
-                f"{what} would make the header larger than {MAX_HEADER_BYTES >> 20} MiB"
+                Sentence(
+                    "{what} would make the header larger than {most_mib} MiB",
+                    what=what,
+                    most_mib=MAX_HEADER_BYTES >> 20,
+                )
             )
 
     def read(self, num_bytes: int, what: str) -> bytes:
@@ -68,14 +78,22 @@ class GgufStream:
         """A u64 that counts things; refused above `limit`."""
         count = int(self.read_struct("Q", what))
         if count > limit:
-            raise self.fail(f"{what} is {count:,}, which no real file has")
+            raise self.fail(
+                Sentence("{what} is {count:,}, which no real file has", what=what, count=count)
+            )
         return count
 
     def read_string(self, what: str, *, limit: int = MAX_HEADER_BYTES) -> str:
         """A string: u64 length, at most `limit` bytes, then UTF-8."""
         length = int(self.read_struct("Q", what))
         if length > limit:
-            raise self.fail(f"{what} is {length:,} bytes long, which no real file has")
+            raise self.fail(
+                Sentence(
+                    "{what} is {length:,} bytes long, which no real file has",
+                    what=what,
+                    length=length,
+                )
+            )
         self.check_available(length, what)
         return self._decode(self.read(length, what), what)
 
@@ -108,7 +126,9 @@ class GgufStream:
                 strings.append(buffer[start:stop].decode())
                 pos = stop
         except UnicodeDecodeError as error:
-            raise self.fail(f"{what} holds a string that is not UTF-8") from error
+            raise self.fail(
+                Sentence("{what} holds a string that is not UTF-8", what=what)
+            ) from error
         self._pos = pos
         return strings
 
@@ -122,10 +142,10 @@ class GgufStream:
         )
         self._buffer_start, self._pos = start, 0
         if len(self._buffer) < num_bytes:
-            raise self.fail(f"the file ended while {what} was read")
+            raise self.fail(Sentence("the file ended while {what} was read", what=what))
 
     def _decode(self, data: bytes, what: str) -> str:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise self.fail(f"{what} is not UTF-8") from error
+            raise self.fail(Sentence("{what} is not UTF-8", what=what)) from error

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 from app.spec.config_reader import ConfigReader
 from app.spec.layer_type import LayerType
 from app.spec.rope import RopeSpec, RopeType
@@ -84,7 +85,7 @@ def _is_nested(parameters: Mapping[str, Any] | None) -> bool:
 def _read(config: ConfigReader, parameters: dict[str, Any], facts: RopeFacts) -> RopeSpec:
     max_positions = config.integer("max_position_embeddings")
     original = config.integer("original_max_position_embeddings", None)
-    reader = ConfigReader(parameters, where="The rope configuration")
+    reader = ConfigReader(parameters, where=Sentence("The rope configuration"))
     rope = _read_parameters(reader, _rotary_dim(reader, facts), max_positions, original)
     reader.finish(ignored=("rope_type", "type", "finetuned", *facts.ignored_keys))
     return rope.validate()
