@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from app.core.errors import CheckpointError
+from app.core.sentence import Sentence
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -45,7 +46,7 @@ class JsonFields:
 
     def integer(self, name: str) -> int:
         """A whole number (booleans are none)."""
-        return self._typed(name, int, "a whole number")
+        return self._typed(name, int, Sentence("a whole number"))
 
     def number(self, name: str) -> float:
         """A finite number."""
@@ -55,7 +56,7 @@ class JsonFields:
             or not isinstance(value, int | float)
             or not math.isfinite(value)
         ):
-            raise self._ill_typed(name, "a finite number")
+            raise self._ill_typed(name, Sentence("a finite number"))
         return float(value)
 
     def choice(self, name: str, kinds: type[E]) -> E:
@@ -77,11 +78,11 @@ class JsonFields:
             and all(type(n) is int and n > 0 for n in value)
         ):
             return value[0], value[1]
-        raise self._ill_typed(name, "a pair of positive whole numbers")
+        raise self._ill_typed(name, Sentence("a pair of positive whole numbers"))
 
     def table(self, name: str) -> JsonFields:
         """An object inside this one."""
-        return JsonFields(self._typed(name, dict, "an object"), self._path(name))
+        return JsonFields(self._typed(name, dict, Sentence("an object")), self._path(name))
 
     def tables(self) -> Iterator[tuple[str, JsonFields]]:
         """All fields, each of which must be an object."""

@@ -33,6 +33,7 @@ from app.checkpoint.tensor_file import (
     write_tensors,
 )
 from app.core.errors import CheckpointError
+from app.core.sentence import Sentence
 
 
 class WriterState(Enum):
@@ -174,7 +175,7 @@ class CheckpointWriter:
     def _writing(self, name: str) -> Iterator[Path]:
         """Claims file `name`; a write that fails gives the claim back and can be tried again."""
         with self._lock:
-            self._expect(WriterState.OPEN, f"Writing {name}")
+            self._expect(WriterState.OPEN, Sentence("Writing {name}", name=name))
             if name in self._files:
                 raise CheckpointError("{name} was written twice.", name=name)
             self._files[name] = None
