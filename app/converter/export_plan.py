@@ -20,6 +20,7 @@ from app.checkpoint.reference_quant import effective_scales
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype, Scheme
 from app.converter.export_grid import ExportGrid, common_grid, grid_of
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 from app.spec.weights import VOCABULARY_LINEARS
 
 _FUSED_SETS = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
@@ -74,9 +75,9 @@ def plan_export(checkpoint: Checkpoint, format: ExportFormat) -> ExportPlan:
     dtype = _choose_dtype(fitting, checkpoint.config)
     for name, linear in fitting.items():
         if not _holds_scales(dtype, linear):
-            obstacles[name] = f"{dtype} does not hold all scales"
+            obstacles[name] = Sentence("{dtype} does not hold all scales", dtype=dtype)
     free = {name: linears[name] for name, obstacle in obstacles.items() if not obstacle}
-    obstacles |= dict.fromkeys(_bound(free), "engines fuse them with such")
+    obstacles |= dict.fromkeys(_bound(free), Sentence("engines fuse them with such"))
     grids = {name: grid for name in free if (grid := _fused_grid(name, free, obstacles))}
     if not grids:
         raise UnsupportedError(_refusal(checkpoint.dir.name, format, obstacles))
@@ -95,25 +96,30 @@ def _obstacle(name: str, linear: Linear, format: ExportFormat) -> str:
     quant = linear.quant
     assert quant is not None
     if name in VOCABULARY_LINEARS:
-        return "engines load embeddings and lm_head unquantized"
+        return Sentence("engines load embeddings and lm_head unquantized")
     if quant.scheme is Scheme.AFFINE or quant.scale_dtype is ScaleDtype.TWO_LEVEL:
-        return f"no grid of {format} is {quant.scheme} with {quant.scale_dtype} scales"
+        return Sentence(
+            "no grid of {format} is {scheme} with {scale_dtype} scales",
+            format=format,
+            scheme=quant.scheme,
+            scale_dtype=quant.scale_dtype,
+        )
     if quant.bits not in _BITS[format]:
-        return f"engines load no {quant.bits} bits from {format}"
+        return Sentence("engines load no {bits} bits from {format}", bits=quant.bits, format=format)
     if linear.perm is not None and format is ExportFormat.COMPRESSED_TENSORS:
-        return f"{format} knows no columns out of order; gptq does"
+        return Sentence("{format} knows no columns out of order; gptq does", format=format)
     if linear.zeros is not None and linear.zeros.max() >= 1 << quant.bits:
-        return "a zero point lies beyond the bits"
+        return Sentence("a zero point lies beyond the bits")
     return _obstacle_in_shape(quant, linear.shape)
 
 
 def _obstacle_in_shape(quant: QuantScheme, shape: tuple[int, int]) -> str:
     if 0 < quant.group_size < _MIN_GROUP:
-        return f"engines have no groups of {quant.group_size}"
+        return Sentence("engines have no groups of {group_size}", group_size=quant.group_size)
     if quant.group_size > 0 and shape[1] % quant.group_size:
-        return "the last group is short"
+        return Sentence("the last group is short")
     if any(size * quant.bits % _WORD_BITS for size in shape):
-        return "the sizes do not fill words of 32 bits"
+        return Sentence("the sizes do not fill words of 32 bits")
     return ""
 
 
@@ -162,13 +168,24 @@ def _has_zero_of_zero(linear: Linear) -> bool:
 
 def _iter_notes(obstacles: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[str]:
     for reason, count in Counter(filter(None, obstacles.values())).items():
-        subject = "1 quantized linear is" if count == 1 else f"{count} quantized linears are"
-        yield f"{subject} written as {dtype}: {reason}."
+        subject = (
+            Sentence("1 quantized linear is")
+            if count == 1
+            else Sentence("{count} quantized linears are", count=count)
+        )
+        yield Sentence(
+            "{subject} written as {dtype}: {reason}.", subject=subject, dtype=dtype, reason=reason
+        )
 
 
 def _refusal(name: str, format: ExportFormat, obstacles: Mapping[str, str]) -> str:
     reasons = [
         reason for key, reason in obstacles.items() if reason and key not in VOCABULARY_LINEARS
     ]
-    why = "; ".join(dict.fromkeys(reasons)) or "none of its layers is quantized"
-    return f"{name} cannot be exported as {format}: {why}; convert it with --grid w4 or w8 first."
+    why = "; ".join(dict.fromkeys(reasons)) or Sentence("none of its layers is quantized")
+    return Sentence(
+        "{name} cannot be exported as {format}: {why}; convert it with --grid w4 or w8 first.",
+        name=name,
+        format=format,
+        why=why,
+    )

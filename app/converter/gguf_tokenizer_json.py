@@ -13,8 +13,9 @@ from typing import Any
 from app.converter.gguf_pretokenizers import PRE_TOKENIZERS, PreTokenizer
 from app.converter.gguf_vocabulary import GgufVocabulary, TokenType
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 
-_HINT = "pass --tokenizer DIR with the tokenizer files of the original model"
+_HINT = Sentence("pass --tokenizer DIR with the tokenizer files of the original model")
 
 
 def build_tokenizer_json(

@@ -28,6 +28,7 @@ from app.checkpoint.writer import StreamedLinear
 from app.converter.requantize import Requantized, SourceMatrix, requantize
 from app.converter.sources.base import SourceLinear
 from app.core.errors import UnsupportedError, UsageError
+from app.core.sentence import Sentence
 from app.spec.weights import VOCABULARY_LINEARS, is_router, stays_dense
 
 Floats = npt.NDArray[np.float32]
@@ -104,13 +105,15 @@ def plan_linear(source: SourceLinear, grid: Grid, group_size: int = 128) -> Grid
             "Group size {group_size} is not offered; choose 32, 64 or 128.", group_size=group_size
         )
     if grid is Grid.DENSE:
-        return GridPlan(TensorPath.DENSE, None, "dense was asked for")
+        return GridPlan(TensorPath.DENSE, None, Sentence("dense was asked for"))
     if is_router(source.name):
-        return GridPlan(TensorPath.DENSE, None, "what chooses experts stays dense")
+        return GridPlan(TensorPath.DENSE, None, Sentence("what chooses experts stays dense"))
     if grid not in TARGET_BITS:
         return _plan_exact(source)
     if stays_dense(source.name):
-        return GridPlan(TensorPath.DENSE, None, "what decays the state of a head stays dense")
+        return GridPlan(
+            TensorPath.DENSE, None, Sentence("what decays the state of a head stays dense")
+        )
     bits = TARGET_BITS[grid]
     if source.name in VOCABULARY_LINEARS and bits < VOCABULARY_BITS:
         return _plan_vocabulary(source, group_size)
@@ -149,12 +152,24 @@ def iter_dense(source: SourceLinear) -> Iterator[tuple[slice, Floats]]:
 def _plan_exact(source: SourceLinear) -> GridPlan:
     if source.native is not None:
         return GridPlan(
-            TensorPath.EXACT, source.native, f"{source.source_type} is {source.native.label}"
+            TensorPath.EXACT,
+            source.native,
+            Sentence(
+                "{source_type} is {label}",
+                source_type=source.source_type,
+                label=source.native.label,
+            ),
         )
     if not source.is_quantized:
-        return GridPlan(TensorPath.DENSE, None, f"{source.source_type} stays as it is")
+        return GridPlan(
+            TensorPath.DENSE,
+            None,
+            Sentence("{source_type} stays as it is", source_type=source.source_type),
+        )
     quant = _fitting_scheme(source, _FALLBACK_BITS, _FALLBACK_GROUP)
-    return _requant_plan(quant, f"no native scheme holds {source.source_type}")
+    return _requant_plan(
+        quant, Sentence("no native scheme holds {source_type}", source_type=source.source_type)
+    )
 
 
 def _plan_vocabulary(source: SourceLinear, group_size: int) -> GridPlan:
@@ -162,23 +177,32 @@ def _plan_vocabulary(source: SourceLinear, group_size: int) -> GridPlan:
     if source.native is not None:
         return _plan_exact(source)
     quant = _fitting_scheme(source, VOCABULARY_BITS, group_size)
-    return _requant_plan(quant, "embeddings and lm_head keep 8 bits")
+    return _requant_plan(quant, Sentence("embeddings and lm_head keep 8 bits"))
 
 
 def _plan_target(source: SourceLinear, bits: int, group_size: int) -> GridPlan:
     if source.native is not None and _is_on_grid(source.native, bits, group_size):
         return GridPlan(
-            TensorPath.EXACT, source.native, f"{source.source_type} is on this grid already"
+            TensorPath.EXACT,
+            source.native,
+            Sentence("{source_type} is on this grid already", source_type=source.source_type),
         )
     quant = _fitting_scheme(source, bits, group_size)
     if quant is None or quant.group_size == group_size:
-        return _requant_plan(quant, "asked for")
-    return _requant_plan(quant, f"{source.shape[1]} columns are not a multiple of {group_size}")
+        return _requant_plan(quant, Sentence("asked for"))
+    return _requant_plan(
+        quant,
+        Sentence(
+            "{num_columns} columns are not a multiple of {group_size}",
+            num_columns=source.shape[1],
+            group_size=group_size,
+        ),
+    )
 
 
 def _requant_plan(quant: QuantScheme | None, reason: str) -> GridPlan:
     if quant is None:
-        return GridPlan(TensorPath.DENSE, None, "no group size divides its columns")
+        return GridPlan(TensorPath.DENSE, None, Sentence("no group size divides its columns"))
     return GridPlan(TensorPath.REQUANT, quant, f"{reason}: {quant.label}")
 
 

@@ -44,6 +44,7 @@ from app.core.errors import AppError, JobCancelledError, ResourceError, UsageErr
 from app.core.events import Event
 from app.core.holds import held
 from app.core.jobs import CancelToken, cancellable_by
+from app.core.sentence import Sentence
 
 _TOOL = f"deepinfer {__version__}"
 Listener = Callable[[Event], None]
@@ -93,9 +94,9 @@ def convert(
     check_output(output, source_path, overwrite=overwrite)
     with (
         cancellable_by(request.cancel),
-        held(output, "being converted"),
-        held(WorkDir(output).path, "being converted"),
-        held(source_path, "being converted"),
+        held(output, Sentence("being converted")),
+        held(WorkDir(output).path, Sentence("being converted")),
+        held(source_path, Sentence("being converted")),
     ):
         return _convert(request, output, comparison)
 
@@ -232,7 +233,9 @@ def _compare(
     except JobCancelledError:
         raise
     except AppError as error:
-        return replace(report, notes=(*report.notes, f"Not evaluated: {error.message}"))
+        return replace(
+            report, notes=(*report.notes, Sentence("Not evaluated: {reason}", reason=error.message))
+        )
     return replace(report, evaluations=rows)
 
 

@@ -16,6 +16,7 @@ from app.converter.sources.base import Source, SourceLinear
 from app.core.conversion_events import ConversionPlan, MeasuringProgressed, PlannedGroup
 from app.core.errors import UsageError
 from app.core.events import Event
+from app.core.sentence import Sentence
 from app.engine.memory_plan import workspace_bytes
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
@@ -152,11 +153,18 @@ def _parse_grid(options: Options) -> Grid:
 
 
 def _budget_note(choice: _Choice, budget: Budget) -> str:
-    bits = ", ".join(f"{count} at {bits} bits" for bits, count in count_bits(choice.plans).items())
-    return (
-        f"Budget {budget.limit_bytes:,} bytes: weights {choice.weights_bytes:,}, "
-        f"workspace {budget.workspace_bytes:,}; linears: {bits}. The KV cache comes on top; an "
-        "embedding that is not the lm_head too counts as weights, but takes no memory of a card."
+    bits = ", ".join(
+        Sentence("{count} at {bits} bits", count=count, bits=bits)
+        for bits, count in count_bits(choice.plans).items()
+    )
+    return Sentence(
+        "Budget {limit_bytes:,} bytes: weights {weights_bytes:,}, workspace "
+        "{workspace_bytes:,}; linears: {bits}. The KV cache comes on top; an embedding "
+        "that is not the lm_head too counts as weights, but takes no memory of a card.",
+        limit_bytes=budget.limit_bytes,
+        weights_bytes=choice.weights_bytes,
+        workspace_bytes=budget.workspace_bytes,
+        bits=bits,
     )
 
 
@@ -165,7 +173,11 @@ def _vocabulary_notes(grid: Grid, plans: Mapping[str, GridPlan]) -> tuple[str, .
     if grid not in (Grid.W3, Grid.W4, Grid.W3W4):
         return ()
     kept = [f"{name} ({_label(plans[name])})" for name in VOCABULARY_LINEARS if name in plans]
-    return (f"Not on this grid, because it would cost most there: {', '.join(kept)}.",)
+    return (
+        Sentence(
+            "Not on this grid, because it would cost most there: {kept}.", kept=", ".join(kept)
+        ),
+    )
 
 
 def _label(plan: GridPlan) -> str:

@@ -16,6 +16,7 @@ from app.checkpoint.schemes import TensorPath
 from app.converter.grids import ERROR_LIMITS, GridPlan
 from app.core.conversion_events import ConversionPlan, ConversionReport, PartReport, TensorReport
 from app.core.memory import peak_rss_bytes
+from app.core.sentence import Sentence
 
 MARKDOWN_NAME, JSON_NAME = "conversion_report.md", "conversion_report.json"
 
@@ -82,18 +83,28 @@ def outcome_notes(
     folded = [name for name, record in records.items() if record.provenance.row_order]
     notes = []
     if grown:
-        limits = " or ".join(f"{ERROR_LIMITS[bits]:.0%} at {bits} bits" for bits in (3, 4))
+        limits = " or ".join(
+            Sentence("{limit:.0%} at {bits} bits", limit=ERROR_LIMITS[bits], bits=bits)
+            for bits in (3, 4)
+        )
         notes.append(
-            f"Stored at more bits than asked for, where fewer cost more than {limits}: "
-            f"{', '.join(grown)}."
+            Sentence(
+                "Stored at more bits than asked for, where fewer cost more than {limits}: {grown}.",
+                limits=limits,
+                grown=", ".join(grown),
+            )
         )
     if folded:
         # Every MLP has an up_proj, most a gate_proj beside it.
         num_mlps = sum(name.endswith("up_proj") for name in folded)
-        feeding = "up_proj" if num_mlps == len(folded) else "gate_proj and up_proj"
+        feeding = "up_proj" if num_mlps == len(folded) else Sentence("gate_proj and up_proj")
         notes.append(
-            f"In {num_mlps} MLPs the rows of {feeding} stand in the column "
-            "order of down_proj (act-order); they compute the same function."
+            Sentence(
+                "In {num_mlps} MLPs the rows of {feeding} stand in the column order of "
+                "down_proj (act-order); they compute the same function.",
+                num_mlps=num_mlps,
+                feeding=feeding,
+            )
         )
     return tuple(notes)
 
@@ -155,8 +166,12 @@ def _has_grown(plan: GridPlan, record: LinearRecord) -> bool:
 def _verdict(tensors: tuple[TensorReport, ...]) -> str:
     largest = max(tensors, key=lambda tensor: tensor.rel_err)
     if largest.rel_err == 0:
-        return "Lossless: every tensor decodes bit for bit to what the source decodes to."
-    return f"Largest relative error: {largest.rel_err:.3g} ({largest.name})."
+        return Sentence("Lossless: every tensor decodes bit for bit to what the source decodes to.")
+    return Sentence(
+        "Largest relative error: {rel_err:.3g} ({tensor}).",
+        rel_err=largest.rel_err,
+        tensor=largest.name,
+    )
 
 
 def _tensor_report(name: str, record: LinearRecord) -> TensorReport:

@@ -14,6 +14,7 @@ from typing import Any
 
 from app.converter.sources.linear_format import Declaration
 from app.core.errors import InvalidSourceError, UnsupportedError
+from app.core.sentence import Sentence
 
 _INTEGER = ("pack-quantized", "int-quantized", "naive-quantized")
 _FLOAT = ("float-quantized", "naive-quantized", "mxfp8-quantized")
@@ -175,9 +176,11 @@ def _refuse_by_name(table: Mapping[str, Any], name: str) -> None:
 
 def _iter_notes(table: Mapping[str, Any], groups: Mapping[str, Any]) -> Iterator[str]:
     if any(group.get("input_activations") for group in groups.values()):
-        yield "The source quantizes activations too; here they stay as the executor computes them."
+        yield Sentence(
+            "The source quantizes activations too; here they stay as the executor computes them."
+        )
     if table.get("kv_cache_scheme"):
-        yield "The source quantizes its KV cache too; here that is the executor's choice."
+        yield Sentence("The source quantizes its KV cache too; here that is the executor's choice.")
 
 
 def _read_version(version: Any) -> tuple[int, int] | None:

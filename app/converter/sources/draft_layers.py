@@ -10,6 +10,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from app.core.sentence import Sentence
+
 # transformers 5 has a name of its own for it.
 _COUNTS = ("num_nextn_predict_layers", "num_mtp_layers")
 _APART = "mtp."
@@ -30,4 +32,6 @@ def draft_tensors(config: Mapping[str, Any], names: Collection[str], prefix: str
 
 def draft_notes(found: Collection[str]) -> tuple[str, ...]:
     """A sentence for the report where there are any."""
-    return ("The layers that predict several tokens at once are left out.",) if found else ()
+    return (
+        (Sentence("The layers that predict several tokens at once are left out."),) if found else ()
+    )

@@ -8,12 +8,22 @@ from typing import Any
 
 from app.converter.sources.weight_files import has_weight_files
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 
 # A file, and what a folder without ordinary weights is where it stands.
 _BY_FILE = (
-    ("adapter_config.json", "an adapter (LoRA), not a model; merge it into its base model first"),
-    ("params.json", "in the consolidated format of Meta and Mistral; take the Hugging Face files"),
-    ("qmodel.pt", "in HQQ's own pickle format (qmodel.pt); save it with transformers instead"),
+    (
+        "adapter_config.json",
+        Sentence("an adapter (LoRA), not a model; merge it into its base model first"),
+    ),
+    (
+        "params.json",
+        Sentence("in the consolidated format of Meta and Mistral; take the Hugging Face files"),
+    ),
+    (
+        "qmodel.pt",
+        Sentence("in HQQ's own pickle format (qmodel.pt); save it with transformers instead"),
+    ),
 )
 _DRAFT_KEYS = (
     "speculators_config",

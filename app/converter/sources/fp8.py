@@ -29,6 +29,7 @@ from app.converter.sources.quantized_linear import (
 )
 from app.converter.sources.small_floats import E4M3, E4M3_VALUES
 from app.core.errors import InvalidSourceError, UnsupportedError
+from app.core.sentence import Sentence
 
 _SCALES = ("weight_scale_inv", "weight_scale")
 # Scales of activations and of a quantized KV cache, neither of which a converted model has.
@@ -89,7 +90,11 @@ def activation_notes(tensors: Mapping[str, StoredArray]) -> tuple[str, ...]:
     """A sentence for the report where such scales are stored."""
     if not activation_scales(tensors):
         return ()
-    return ("Scales of quantized activations or of the KV cache are left out: both stay floats.",)
+    return (
+        Sentence(
+            "Scales of quantized activations or of the KV cache are left out: both stay floats."
+        ),
+    )
 
 
 def take_fp8(

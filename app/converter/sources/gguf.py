@@ -40,6 +40,7 @@ from app.converter.sources.taken_rows import take_rows
 from app.converter.sources.tiled_heads import tiled_columns, tiled_rows
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 from app.spec.gguf_architecture import GgufArchitecture
 from app.spec.gguf_architectures import ARCHITECTURES
 from app.spec.gguf_config import architecture_of, config_from_gguf
@@ -123,7 +124,7 @@ def _notes(
         return notes
     return (
         *notes,
-        "rope_freqs.weight follows no rule that has a name; it is kept as a table.",
+        Sentence("rope_freqs.weight follows no rule that has a name; it is kept as a table."),
     )
 
 

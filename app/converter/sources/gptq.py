@@ -28,6 +28,7 @@ from app.converter.sources.linear_format import Declaration, Folder, LinearForma
 from app.converter.sources.native_grid import column_order, native_scheme
 from app.converter.sources.quantized_linear import create_quantized_linear
 from app.core.errors import InvalidSourceError, UnsupportedError
+from app.core.sentence import Sentence
 from app.spec.weights import has_bias
 
 
@@ -112,8 +113,13 @@ class GptqFormat(LinearFormat):
     def _note_mislabelled(self) -> None:
         self._num_mislabelled += 1
         self.notes = (
-            f"The zero points of {self._num_mislabelled} linears follow another convention than "
-            f"the layout {self._settings.label} ({self._settings.where}); the data was believed.",
+            Sentence(
+                "The zero points of {num_linears} linears follow another convention than the "
+                "layout {label} ({where}); the data was believed.",
+                num_linears=self._num_mislabelled,
+                label=self._settings.label,
+                where=self._settings.where,
+            ),
         )
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from app.converter.sources.gptq_config import GptqSettings, LinearSettings, Writer
 from app.core.errors import InvalidSourceError
+from app.core.sentence import Sentence
 
 Fields = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
@@ -100,4 +101,4 @@ def _resolve_overflow(bits: int, folder: GptqSettings, stem: str) -> Convention:
 
 
 def _span(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low} to {high}"
+    return str(low) if low == high else Sentence("{low} to {high}", low=low, high=high)

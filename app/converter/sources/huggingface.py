@@ -26,6 +26,7 @@ from app.converter.sources.stored_linears import StoredLinears
 from app.converter.sources.tokenizer_files import check_tokenizer_dir, iter_tokenizer_files
 from app.converter.sources.weight_files import open_weights
 from app.core.errors import InvalidSourceError
+from app.core.sentence import Sentence
 from app.spec.registry import create_spec, weight_names
 from app.spec.text_part import text_config, wrapper_of
 from app.spec.weight_names import WeightNames
@@ -102,7 +103,11 @@ def _check_layer_count(config: dict[str, Any], tensors: Collection[str]) -> None
 
 def _text_notes(config: dict[str, Any]) -> tuple[str, ...]:
     name = wrapper_of(config)
-    return (f"Only the language model of {name} is converted; it reads text.",) if name else ()
+    return (
+        (Sentence("Only the language model of {name} is converted; it reads text.", name=name),)
+        if name
+        else ()
+    )
 
 
 def _settle_ties(
@@ -118,7 +123,12 @@ def _settle_ties(
         del tensors[head.name]
         return ()
     config["tie_word_embeddings"] = False
-    return (f"config.json ties lm_head, but a different {head.name} is stored; it is used.",)
+    return (
+        Sentence(
+            "config.json ties lm_head, but a different {head} is stored; it is used.",
+            head=head.name,
+        ),
+    )
 
 
 def _have_equal_bytes(first: StoredArray, second: StoredArray) -> bool:

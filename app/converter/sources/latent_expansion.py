@@ -20,6 +20,7 @@ from app.checkpoint.schemes import Linear
 from app.converter.sources.base import SourceLinear
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.linear_format import LinearPlace
+from app.core.sentence import Sentence
 from app.spec.model_spec import ModelSpec
 
 Floats = npt.NDArray[np.float32]
@@ -72,7 +73,9 @@ def join_expansion(
     return SourceLinear(
         name=name,
         shape=(num_rows, values.shape[1]),
-        source_name=f"{keys.source_name} and {values.source_name}",
+        source_name=Sentence(
+            "{keys} and {values}", keys=keys.source_name, values=values.source_name
+        ),
         source_type=_joint_type(keys, values, is_quantized=is_quantized),
         source_bytes=keys.source_bytes + values.source_bytes,
         is_quantized=is_quantized,
@@ -99,7 +102,11 @@ def _joint_type(keys: SourceLinear, values: SourceLinear, *, is_quantized: bool)
     types = {keys.source_type, values.source_type}
     if len(types) == 1:
         return types.pop()
-    return f"{keys.source_type} and {values.source_type}" if is_quantized else "F32"
+    return (
+        Sentence("{keys} and {values}", keys=keys.source_type, values=values.source_type)
+        if is_quantized
+        else "F32"
+    )
 
 
 def _refuse_native() -> Linear:

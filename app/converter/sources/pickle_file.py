@@ -15,6 +15,7 @@ from typing import Any
 from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.pickle_machine import Interpreter, PickleError, TensorView
 from app.core.errors import InvalidSourceError, UnsupportedError
+from app.core.sentence import Sentence
 
 _LOCAL_HEADER_BYTES = 30  # then the name and the extra field, whose lengths stand at 26 and 28
 _MAX_PICKLE_BYTES = 1 << 26
@@ -73,10 +74,12 @@ def _read_archive(path: Path, archive: zipfile.ZipFile) -> dict[str, StoredArray
 
 def _named_tensors(value: Any) -> dict[str, TensorView]:
     if not isinstance(value, dict):
-        raise PickleError("its pickle is no dictionary of tensors")
+        raise PickleError(Sentence("its pickle is no dictionary of tensors"))
     for name, tensor in value.items():
         if not isinstance(name, str) or not isinstance(tensor, TensorView):
-            raise PickleError(f"its pickle holds {name!r}, which is no tensor")
+            raise PickleError(
+                Sentence("its pickle holds {tensor!r}, which is no tensor", tensor=name)
+            )
     return value
 
 
