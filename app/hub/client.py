@@ -30,6 +30,7 @@ from huggingface_hub.utils import logging as hub_logging
 from huggingface_hub.utils._http import default_client_factory
 
 from app.core.errors import HubSilentError, ResourceError
+from app.core.sentence import Sentence
 from app.hub.endpoints import environment_endpoint
 from app.hub.failures import Asked, explained, raise_for_too_many
 from app.hub.repository import RemoteFile, Repository
@@ -81,7 +82,7 @@ class HubClient:
     def knock(self) -> None:
         """Raises HubSilentError at once for a hub that is not there: where huggingface_hub reads
         page after page it would try for half a minute."""
-        with self.explained("", "a list of repositories"):
+        with self.explained("", Sentence("a list of repositories")):
             answer = get_session().get(
                 f"{self.base}/api/models", params={"limit": 1}, headers=self.headers()
             )
@@ -90,7 +91,9 @@ class HubClient:
     def repository(self, repo_id: str, revision: str = "main") -> Repository:
         """Lists a repository with sizes and digests."""
         api = HfApi(endpoint=self.base, token=self.token)
-        with self.explained(repo_id, f"the list of files at {revision}"):
+        with self.explained(
+            repo_id, Sentence("the list of files at {revision}", revision=revision)
+        ):
             info = api.model_info(repo_id, revision=revision, files_metadata=True)
         return _to_repository(repo_id, info)
 

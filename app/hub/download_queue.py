@@ -11,6 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from app.core.sentence import Sentence
+
 _log = logging.getLogger(__name__)
 
 _VERSION = 1
@@ -133,7 +135,11 @@ class DownloadQueue:
 
     def _set_aside(self, error: Exception) -> None:
         aside = self._path.with_suffix(".corrupt.json")
-        self.note = f"The list of downloads ({self._path}) was damaged; it is kept as {aside.name}."
+        self.note = Sentence(
+            "The list of downloads ({path}) was damaged; it is kept as {aside}.",
+            path=self._path,
+            aside=aside.name,
+        )
         _log.warning("%s %r", self.note, error)
         try:
             os.replace(self._path, aside)

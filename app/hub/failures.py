@@ -27,6 +27,7 @@ from app.core.errors import (
     ResourceError,
     UsageError,
 )
+from app.core.sentence import Sentence
 
 _UNAUTHORIZED, _FORBIDDEN, _TOO_MANY = 401, 403, 429
 
@@ -140,13 +141,18 @@ def _explain(error: HfHubHTTPError, asked: Asked) -> AppError:
 
 def _gated(asked: Asked, status: int) -> str:
     if asked.has_token and status == _FORBIDDEN:
-        return (
-            f"{asked.repo_id} is gated, and the account of this token has no access to it yet: "
-            f"accept its terms, or wait until its authors have agreed, at {asked.page}."
+        return Sentence(
+            "{repo_id} is gated, and the account of this token has no access to it yet: "
+            "accept its terms, or wait until its authors have agreed, at {page}.",
+            repo_id=asked.repo_id,
+            page=asked.page,
         )
-    return (
-        f"{asked.repo_id} is gated: accept its terms at {asked.page}, then give the program "
-        f"(or HF_TOKEN) a token of that account, made at {asked.token_page}."
+    return Sentence(
+        "{repo_id} is gated: accept its terms at {page}, then give the program (or "
+        "HF_TOKEN) a token of that account, made at {token_page}.",
+        repo_id=asked.repo_id,
+        page=asked.page,
+        token_page=asked.token_page,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from huggingface_hub import HfApi
 from huggingface_hub.hf_api import ExpandModelProperty_T, ModelInfo
 
+from app.core.sentence import Sentence
 from app.hub.client import HubClient, license_of
 
 MAX_HITS = 30
@@ -61,7 +62,7 @@ def search(client: HubClient, words: str, max_hits: int = MAX_HITS) -> tuple[Sea
 
 def _ask(client: HubClient, text: str, tags: tuple[str, ...], limit: int) -> Iterator[SearchHit]:
     api = HfApi(endpoint=client.base, token=client.token)
-    with client.explained("", f"repositories called {text}"):
+    with client.explained("", Sentence("repositories called {text}", text=text)):
         for info in api.list_models(
             search=text, filter=tags or None, sort="downloads", limit=limit, expand=_FACTS
         ):
