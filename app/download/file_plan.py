@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from app.converter.sources.gguf_shards import model_name
 from app.core.errors import InvalidSourceError, UsageError
+from app.core.sentence import Sentence
 from app.hub.repository import RemoteFile, Repository
 
 _TEXT_FILES = re.compile(r".+\.(json|jinja|model)|merges\.txt|vocab\.txt")
@@ -69,8 +70,8 @@ def choose(repository: Repository, wanted: str) -> FilePlan:
         )
     found = exact or [plan for plan in ggufs if _is_called(plan.name, wanted)]
     if len(found) != 1:
-        names = ", ".join(plan.name for plan in found or ggufs) or "no GGUF file"
-        what = "several files" if found else "nothing"
+        names = ", ".join(plan.name for plan in found or ggufs) or Sentence("no GGUF file")
+        what = Sentence("several files") if found else "nothing"
         raise UsageError(
             "{wanted!r} names {what} in {repo_id}; it has {names}.",
             wanted=wanted,

@@ -12,6 +12,7 @@ from app.converter.sources.hf_folder import read_json
 from app.converter.sources.linear_formats import check_method
 from app.converter.sources.quantization_config import read_declaration
 from app.core.errors import InvalidSourceError, ResourceError, UnsupportedError
+from app.core.sentence import Sentence
 from app.download.file_plan import FilePlan
 from app.download.header_end import ReadRange, find_template
 from app.engine.fit import ExactSizes, MachineFit, fit_machine
@@ -91,9 +92,9 @@ def make_offers(
     except UnsupportedError as error:
         return tuple(Offer(plan, "refused", error.message) for plan in plans)
     if read.spec is None:
-        unknown = "Its architecture runs; its sizes are not known yet."
+        unknown = Sentence("Its architecture runs; its sizes are not known yet.")
         return tuple(Offer(plan, "convert", unknown, template=read.template) for plan in plans)
-    spec, reason = read.spec, "It runs after conversion." + _TEMPLATE_WORDS[read.template]
+    spec, reason = read.spec, Sentence("It runs after conversion.") + _TEMPLATE_WORDS[read.template]
     return tuple(
         Offer(
             plan,

@@ -14,6 +14,7 @@ from huggingface_hub import constants
 from app.core.errors import UnsupportedError
 from app.core.jobs import check_cancelled
 from app.core.room import Need, check_room
+from app.core.sentence import Sentence
 from app.core.units import format_bytes
 from app.download.crew import run_all
 from app.download.file_plan import FilePlan
@@ -82,7 +83,7 @@ def pull(
 def need_of(plan: FilePlan, place: Place) -> Need:
     """What the missing files take."""
     missing = sum(place.missing_bytes(file) for file in plan.files)
-    return Need(place.folder, missing, "the files")
+    return Need(place.folder, missing, Sentence("the files"))
 
 
 def _check_sizes(plan: FilePlan) -> None:

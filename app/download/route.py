@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from app.core.errors import AppError
+from app.core.sentence import Sentence
 from app.hub.client import HubClient
 from app.hub.repository import RemoteFile, Repository
 
@@ -48,7 +49,13 @@ class Route:
                 problem = self._problem_with(self._clients[index], file)
                 if not problem:
                     self._index = index
-                    self._say(f"{client.base} does not answer; {self.current.base} goes on.")
+                    self._say(
+                        Sentence(
+                            "{base} does not answer; {other} goes on.",
+                            base=client.base,
+                            other=self.current.base,
+                        )
+                    )
                     return True
                 self._say(problem)
             return False
@@ -59,7 +66,11 @@ class Route:
         except AppError as error:
             return error.message
         if other is None or (other.etag, other.num_bytes) != (file.etag, file.num_bytes):
-            return f"{client.base} has other bytes under {file.path}; nothing is taken from there."
+            return Sentence(
+                "{base} has other bytes under {file}; nothing is taken from there.",
+                base=client.base,
+                file=file.path,
+            )
         return ""
 
     def _say(self, note: str) -> None:

@@ -19,6 +19,7 @@ from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
 from app.core.errors import HubBusyError, HubSilentError, InvalidSourceError, ResourceError
 from app.core.jobs import check_cancelled
+from app.core.sentence import Sentence
 from app.core.units import format_bytes
 from app.download.partial import PartialFile
 from app.download.progress import FileState, Meter
@@ -82,7 +83,11 @@ class Transfer:
                     self.meter.found(-target.num_bytes, file.path)
                 partial.unlink()
                 _log.warning("%s arrived with wrong bytes and is fetched again", file.path)
-                self.meter.tell(f"{file.path} arrived with wrong bytes; it is fetched once more.")
+                self.meter.tell(
+                    Sentence(
+                        "{file} arrived with wrong bytes; it is fetched once more.", file=file.path
+                    )
+                )
         raise InvalidSourceError(
             "{file} arrived twice with bytes that are not those that the hub lists; the hub's "
             "copy, or something on the way, is damaged.",
@@ -178,9 +183,13 @@ def _locked(path: Path) -> Iterator[None]:
 def _no_room(file: RemoteFile, target: PartialFile, error: OSError) -> ResourceError:
     done = format_bytes(target.num_bytes)
     if error.errno in _FULL:
-        problem = f"The disk is full after {done} of {file.path}"
+        problem = Sentence("The disk is full after {done} of {file}", done=done, file=file.path)
     else:  # FAT32 ends at 4 GiB
-        problem = f"The volume takes no file that is larger than {done}, as {file.path} is"
+        problem = Sentence(
+            "The volume takes no file that is larger than {done}, as {file} is",
+            done=done,
+            file=file.path,
+        )
     return ResourceError(
         "{problem}; what has arrived is kept.", problem=problem, detail=repr(error)
     )
