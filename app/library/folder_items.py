@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.converter.sources.gguf_shards import model_name
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem
+from app.core.sentence import Sentence
 from app.download.partial import SUFFIX
 from app.hub.library import LibraryEntry, iter_entries
 from app.library.context import Context
@@ -52,7 +53,14 @@ def _walk(folder: Path) -> tuple[list[Path], list[tuple[Path, str]]]:
 
     def note(error: OSError) -> None:
         path = Path(error.filename)
-        problems.append((path, f"{path.name} cannot be read ({error.strerror})."))
+        problems.append(
+            (
+                path,
+                Sentence(
+                    "{name} cannot be read ({reason}).", name=path.name, reason=error.strerror
+                ),
+            )
+        )
 
     files = []
     for directory, subfolders, names in os.walk(folder, onerror=note):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
+from app.core.sentence import Sentence
 from app.download.partial import SUFFIX
 
 _KINDS = ("models", "datasets", "spaces")
@@ -88,7 +89,12 @@ def read_repo(path: Path) -> CachedRepo:
     except OSError as error:
         where = Path(error.filename).name if error.filename else path.name
         return CachedRepo(
-            path, kind, repo_id, problem=f"{where} cannot be read ({error.strerror})."
+            path,
+            kind,
+            repo_id,
+            problem=Sentence(
+                "{where} cannot be read ({reason}).", where=where, reason=error.strerror
+            ),
         )
     snapshots.sort(key=lambda s: (not s.refs, -times[s.commit], s.commit))
     return CachedRepo(path, kind, repo_id, tuple(snapshots), partials)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.converter.sources.gguf_shards import model_name
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem
+from app.core.sentence import Sentence
 from app.library.context import Context
 from app.library.hub_cache import CachedRepo, Snapshot
 from app.library.models_in import find_models
@@ -44,7 +45,7 @@ def _models(
     if lost:
         item = _item(repo, snapshot, ItemKind.DAMAGED, repo.repo_id, snapshot.path, tuple(lost))
         names = ", ".join(sorted(path.name for path in lost))
-        yield replace(item, problem=f"The bytes of {names} are gone.")
+        yield replace(item, problem=Sentence("The bytes of {names} are gone.", names=names))
     files = [file for file in snapshot.files if file not in lost]
     for model in find_models(files):
         if repo.kind != "models" or all(counted.has_seen(file) for file in model.files):

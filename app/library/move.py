@@ -23,6 +23,7 @@ from app.core.errors import ResourceError, UsageError
 from app.core.holds import find_purpose, held, read_holds
 from app.core.jobs import check_cancelled
 from app.core.paths import home_dir
+from app.core.sentence import Sentence
 from app.core.units import format_bytes
 from app.hub.library import UNFINISHED, iter_entries
 from app.library.copying import copy_file
@@ -60,7 +61,7 @@ def move_library(source: Path, target: Path, on_progress: OnProgress) -> tuple[s
     _check_units(units, is_resumed=_read_journal() == (source, target))
     _check_room(source, target, units)
     _write_journal(source, target)
-    with held(source, "being moved"), held(target, "being moved"):
+    with held(source, Sentence("being moved")), held(target, Sentence("being moved")):
         try:
             _move_all(units, on_progress)
             _clean(source)

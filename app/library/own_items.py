@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.converter.workdir import Job, WorkDir
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem
+from app.core.sentence import Sentence
 from app.hub.library import UNFINISHED, DamagedEntry, LibraryEntry, iter_entries
 from app.library.context import Context
 from app.library.sizes import count_bytes, folder_files
@@ -74,11 +75,13 @@ def _from_unfinished(folder: Path, library_dir: Path) -> LibraryItem | None:
     """None for a hidden folder that is not ours."""
     name = folder.relative_to(library_dir).as_posix() if folder != library_dir else folder.name
     if not os.access(folder, os.R_OK | os.X_OK):
-        item = _damaged(name, folder, f"{folder.name} cannot be read (permission denied).")
+        item = _damaged(
+            name, folder, Sentence("{name} cannot be read (permission denied).", name=folder.name)
+        )
         # Of the library itself nothing is ever removed as a whole.
         return replace(item, place=ItemPlace.FOLDER) if folder == library_dir else item
     if folder.name.startswith(REMOVED_PREFIX):
-        return _damaged(name, folder, "A removal was cut short.")
+        return _damaged(name, folder, Sentence("A removal was cut short."))
     if folder.name.endswith(_REPLACED):
         return _from_replaced(name, folder)
     job = read_conversion(folder)
@@ -105,6 +108,11 @@ def read_conversion(folder: Path) -> Job | None:
 def _from_replaced(name: str, folder: Path) -> LibraryItem:
     kept = folder.name.removesuffix(_REPLACED)
     if folder.with_name(kept).exists():
-        return _damaged(name, folder, f"{kept} replaced it; removing it was cut short.")
-    problem = f"{kept} was being replaced when the program was cut short; this is the older one."
+        return _damaged(
+            name, folder, Sentence("{kept} replaced it; removing it was cut short.", kept=kept)
+        )
+    problem = Sentence(
+        "{kept} was being replaced when the program was cut short; this is the older one.",
+        kept=kept,
+    )
     return _damaged(name, folder, problem)

@@ -19,6 +19,7 @@ from app.converter.sources.base import Source
 from app.converter.sources.detect import open_source
 from app.core.errors import AppError, InvalidSourceError
 from app.core.path_memory import PathMemory
+from app.core.sentence import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,9 @@ def _open(path: Path) -> Recognised:
         is_damaged = isinstance(error, InvalidSourceError)
         return Recognised(problem=error.message, is_damaged=is_damaged)
     except OSError as error:
-        problem = f"{path.name} cannot be read ({error.strerror})."
+        problem = Sentence(
+            "{name} cannot be read ({reason}).", name=path.name, reason=error.strerror
+        )
         return Recognised(problem=problem, is_damaged=True)
 
 
