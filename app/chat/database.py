@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.chat.schema import UPGRADES, read_version, upgrade
 from app.chat.turn_tree import leave_hidden_ends
+from app.core.sentence import Sentence
 
 _logger = logging.getLogger(__name__)
 
@@ -91,9 +92,10 @@ def _check(connection: sqlite3.Connection) -> None:
 
 def _open_newer(connection: sqlite3.Connection, path: Path) -> OpenedDatabase:
     connection.execute("PRAGMA query_only = ON")
-    notice = (
-        f"{path} was written by a newer version of this program: its conversations can be read "
-        "here, new messages cannot be saved."
+    notice = Sentence(
+        "{path} was written by a newer version of this program: its conversations can be "
+        "read here, new messages cannot be saved.",
+        path=path,
     )
     return OpenedDatabase(connection, path, is_read_only=True, notice=notice)
 
@@ -116,7 +118,12 @@ def _replace_damaged(path: Path, reason: str) -> OpenedDatabase:
         opened = _open_checked(path)
     except (OSError, sqlite3.Error) as error:
         return _open_scratch(path, f"{reason}; {error}")
-    notice = f"{path} is damaged ({reason}). It was kept as {aside.name}; a new one was begun."
+    notice = Sentence(
+        "{path} is damaged ({reason}). It was kept as {aside}; a new one was begun.",
+        path=path,
+        reason=reason,
+        aside=aside.name,
+    )
     _logger.warning("%s", notice)
     return OpenedDatabase(opened.connection, path, notice=notice)
 
@@ -135,7 +142,11 @@ def _open_scratch(path: Path, reason: str) -> OpenedDatabase:
     """A database that lives as long as the program: better than not starting."""
     scratch = tempfile.TemporaryDirectory(prefix="deepinfer-chats-", ignore_cleanup_errors=True)
     opened = _open_checked(Path(scratch.name) / path.name)
-    notice = f"{path} cannot be used ({reason}): conversations of this session will not be saved."
+    notice = Sentence(
+        "{path} cannot be used ({reason}): conversations of this session will not be saved.",
+        path=path,
+        reason=reason,
+    )
     _logger.warning("%s", notice)
     return OpenedDatabase(opened.connection, opened.path, notice=notice, scratch=scratch)
 

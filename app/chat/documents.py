@@ -20,6 +20,7 @@ from app.chat.thoughts import split_thoughts
 from app.chat.transcript import Conversation, Turn, TurnRole, TurnStats, title_from_text
 from app.core.errors import ChatStoreError
 from app.core.sampling_settings import SamplingSettings
+from app.core.sentence import Sentence
 
 FORMAT, VERSION = "deepinfer-chats", 1
 _ROLES: tuple[TurnRole, ...] = ("user", "assistant")
@@ -47,9 +48,13 @@ class _TurnReader:
     def read(self, values: dict[str, Any]) -> None:
         turn_id, parent = values["id"], values.get("parent")
         if parent is not None and parent not in self.turns:
-            raise ValueError(f"turn {turn_id!r} follows one that does not come before it")
+            raise ValueError(
+                Sentence(
+                    "turn {turn_id!r} follows one that does not come before it", turn_id=turn_id
+                )
+            )
         if turn_id in self.turns:
-            raise ValueError(f"there are two turns {turn_id!r}")
+            raise ValueError(Sentence("there are two turns {turn_id!r}", turn_id=turn_id))
         stats = values.get("stats")
         self.turns[turn_id] = Turn(
             turn_id,
@@ -95,12 +100,18 @@ def from_json(text: str) -> list[ConversationTree]:
         if isinstance(document, dict) and "messages" in document:
             return [_tree_of_messages(document)]
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise ValueError("it is neither an export of DeepInfer nor a list of messages")
+            raise ValueError(
+                Sentence("it is neither an export of DeepInfer nor a list of messages")
+            )
         if document.get("version") != VERSION:
-            raise ValueError("a newer version of DeepInfer wrote it")
+            raise ValueError(Sentence("a newer version of DeepInfer wrote it"))
         return [_tree_from_json(values) for values in document["conversations"]]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        reason = (
+            Sentence("{error} is missing", error=error)
+            if isinstance(error, KeyError)
+            else str(error)
+        )
         raise ChatStoreError(
             "This file holds no conversations: {reason}.", reason=reason
         ) from error
@@ -185,7 +196,7 @@ def _role(value: object) -> TurnRole:
     for role in _ROLES:
         if value == role:
             return role
-    raise ValueError(f"nobody can speak as {value!r}")
+    raise ValueError(Sentence("nobody can speak as {value!r}", value=value))
 
 
 def _text(value: object) -> str:
