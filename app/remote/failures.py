@@ -17,14 +17,15 @@ from httpx2 import (
 )
 
 from app.core.errors import RemoteError
+from app.core.sentence import Sentence
 from app.remote.chunks import error_sentence
 
 _CAUSES = {
-    401: "it wants a key, or does not know this one",
-    403: "it does not let this key in",
-    404: "it has nothing there; does the address end in /v1?",
-    429: "it has too many requests; try again later",
-    503: "it has no model loaded, or is too busy",
+    401: Sentence("it wants a key, or does not know this one"),
+    403: Sentence("it does not let this key in"),
+    404: Sentence("it has nothing there; does the address end in /v1?"),
+    429: Sentence("it has too many requests; try again later"),
+    503: Sentence("it has no model loaded, or is too busy"),
 }
 
 
@@ -40,13 +41,17 @@ def explained(base_url: str) -> Iterator[None]:
     except ConnectError as error:
         raise RemoteError(_unreachable(base_url, error), detail=repr(error)) from error
     except ReadTimeout as error:
-        sentence = f"{base_url} said nothing for minutes and was given up."
+        sentence = Sentence(
+            "{base_url} said nothing for minutes and was given up.", base_url=base_url
+        )
         raise RemoteError(sentence, detail=repr(error)) from error
     except SSEError as error:
-        sentence = f"{base_url} answered with what is no stream of a chat completion."
+        sentence = Sentence(
+            "{base_url} answered with what is no stream of a chat completion.", base_url=base_url
+        )
         raise RemoteError(sentence, detail=repr(error)) from error
     except (HTTPError, InvalidURL) as error:
-        sentence = f"The connection to {base_url} broke off."
+        sentence = Sentence("The connection to {base_url} broke off.", base_url=base_url)
         raise RemoteError(sentence, detail=repr(error)) from error
 
 
@@ -57,9 +62,17 @@ def check_status(response: Response, base_url: str) -> None:
         return
     if response.has_redirect_location:
         target = response.headers["location"]
-        sentence = f"{base_url} sends elsewhere ({status}), to {target}; use that address."
+        sentence = Sentence(
+            "{base_url} sends elsewhere ({status}), to {target}; use that address.",
+            base_url=base_url,
+            status=status,
+            target=target,
+        )
         raise RemoteError(sentence)
-    said = error_sentence(read_json(response)) or _CAUSES.get(status, "it does not say why") + "."
+    said = (
+        error_sentence(read_json(response))
+        or _CAUSES.get(status, Sentence("it does not say why")) + "."
+    )
     raise RemoteError(
         "{base_url} answered {status}: {said}",
         base_url=base_url,
@@ -80,5 +93,8 @@ def read_json(response: Response) -> object:
 def _unreachable(base_url: str, error: ConnectError) -> str:
     reason = str(error)
     if "CERTIFICATE" in reason.upper():
-        return f"The certificate of {base_url} is not trusted here."
-    return f"Nothing answers at {base_url}: is the server running, and the address right?"
+        return Sentence("The certificate of {base_url} is not trusted here.", base_url=base_url)
+    return Sentence(
+        "Nothing answers at {base_url}: is the server running, and the address right?",
+        base_url=base_url,
+    )
