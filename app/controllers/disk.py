@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance, Slot
 
+from app.controllers.story import Story
 from app.controllers.worker_link import WorkerLink
 from app.core.errors import WorkerError
 from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed, WorkerDied
@@ -24,6 +25,7 @@ from app.core.library_events import (
     VerifyProgressed,
 )
 from app.core.paths import library_dir
+from app.core.sentence import Sentence
 from app.core.settings_store import SettingsStore
 from app.workers.commands import CancelJob, Command
 from app.workers.library_commands import (
@@ -38,6 +40,9 @@ from app.workers.library_commands import (
 
 # Until the process gives its memory back; the next look starts it again within a second.
 _IDLE_MS = 30_000
+_BEGINNINGS = ("verify_begun", "move_begun")
+_PROGRESSED = ("verify_progressed", "move_progressed")
+_TOLD = (*_BEGINNINGS, *_PROGRESSED, "verified")
 
 
 class DiskWork(StrEnum):
@@ -51,6 +56,8 @@ class DiskWork(StrEnum):
 
 class DiskController(QObject):
     """Scans this disk, and verifies, removes, restores and moves what is on it: one at a time.
+
+    `story` tells a page that is built later of the last verification or move.
 
     Signals (all on the GUI thread):
         scanning_changed(bool)
@@ -88,6 +95,7 @@ class DiskController(QObject):
         service: str = "library",
     ) -> None:
         super().__init__(parent)
+        self.story = Story(self, _TOLD, beginnings=_BEGINNINGS, latest=_PROGRESSED)
         self._library_dir, self._settings = library_dir, settings
         self._work, self._is_scanning = DiskWork.NONE, False
         self._link = WorkerLink(service, self)
@@ -260,6 +268,6 @@ class DiskController(QObject):
         self._set_scanning(False)
         self._set_work(DiskWork.NONE)
         if was_busy:
-            message = "The process that looks after the library ended unexpectedly."
-            detail = f"exit code {event.exit_code}"
+            message = Sentence("The process that looks after the library ended unexpectedly.")
+            detail = Sentence("exit code {exit_code}", exit_code=event.exit_code)
             self.failed.emit(ErrorInfo.from_exception(WorkerError(message, detail=detail)))

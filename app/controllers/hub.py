@@ -11,6 +11,7 @@ from app.controllers.worker_link import WorkerLink
 from app.core.download_events import EndpointProbed, RepositoriesFound, RepositoryFound, TokenTold
 from app.core.errors import UsageError, WorkerError
 from app.core.events import ErrorInfo, Event, JobFailed, WorkerDied
+from app.core.sentence import Sentence
 from app.core.settings_store import SettingsStore
 from app.hub.endpoints import asked, normalize, offered
 from app.hub.reference import SearchWords, parse_reference
@@ -29,7 +30,7 @@ from app.workers.commands import (
 _STOP_TIMEOUT_S = 0.2
 _IDLE_MS = 120_000
 # Of each the last: a search stays behind the repositories that are opened from it.
-_LATEST = ("searched", "looking", "found", "failed", "stopped", "token_told")
+_LATEST = ("searched", "looking", "found", "failed", "stopped")
 
 
 class HubState(StrEnum):
@@ -72,9 +73,7 @@ class HubController(QObject):
         self, settings: SettingsStore, parent: QObject | None = None, *, service: str = "hub"
     ) -> None:
         super().__init__(parent)
-        self.story = Story(
-            self, ("searching", *_LATEST), beginnings=("searching",), latest=_LATEST
-        )
+        self.story = Story(self, ("searching", *_LATEST), beginnings=("searching",), latest=_LATEST)
         self._settings = settings
         self._state = HubState.IDLE
         self._last: Command | None = None
@@ -246,5 +245,5 @@ class HubController(QObject):
 
 
 def _describe_death(event: WorkerDied) -> ErrorInfo:
-    message = "The process that asks the hub ended unexpectedly."
+    message = Sentence("The process that asks the hub ended unexpectedly.")
     return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))

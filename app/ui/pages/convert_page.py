@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionJob, ConversionOptions, ConversionState
+from app.controllers.story import Slots, follow
 from app.core.conversion_events import (
     ConversionPlan,
     ConversionProgressed,
@@ -89,6 +90,17 @@ class ConvertPage(QWidget):
         self._connect()
         self._show_only(self.drop_zone)
 
+    def take_over(self, old: ConvertPage) -> None:
+        """Shows what `old` shows, of which the controller knows but the choices."""
+        self.options.take_over(old.options)
+        self._controller.story.tell({**self._slots, "job_started": self._show_job})
+        self._on_queue_changed(self._controller.queue)
+        self._job = old._job
+        for card, before in zip(self._cards, old._cards, strict=True):
+            card.setVisible(not before.isHidden())
+        self._pick_another.setVisible(not old._pick_another.isHidden())
+        self._column.take_over(old._column)
+
     def _show_only(self, *cards: QWidget) -> None:
         for card in self._cards:
             card.setVisible(card in cards)
@@ -96,9 +108,12 @@ class ConvertPage(QWidget):
         self._column.scroll_to_top()
 
     def _on_job_started(self, job: ConversionJob) -> None:
+        self.options.reset()
+        self._show_job(job)
+
+    def _show_job(self, job: ConversionJob) -> None:
         self._job = job
         self._report = None
-        self.options.reset()
         self.source.show_job(job)
         self.progress.show_planning()
         self._show_only(self.source, self.progress)
@@ -150,7 +165,9 @@ class ConvertPage(QWidget):
     def _on_state_changed(self, state: ConversionState) -> None:
         if state is ConversionState.CANCELLING:
             self.progress.show_cancelling()
-        if state is ConversionState.CONVERTING and not self.progress.isVisible():
+        if state is ConversionState.EVALUATING:
+            self._show_evaluating()
+        if state is ConversionState.CONVERTING and self.progress.isHidden():
             self.progress.show_opening()  # the plan is made once more, with the file at hand
             self._show_only(self.source, self.progress, self.plan)
         self.evaluation.set_can_measure(state is ConversionState.IDLE)
@@ -184,11 +201,13 @@ class ConvertPage(QWidget):
 
     def _on_evaluation_requested(self, compare: tuple[str, ...]) -> None:
         if self._job is not None:
-            self.progress.show_evaluating()
-            self.progress.show()
-            self._column.scroll_to_top()
-            self.evaluation.problem.hide()
             self._controller.evaluate(self._job, compare)
+
+    def _show_evaluating(self) -> None:
+        self.progress.show_evaluating()
+        self.progress.show()
+        self._column.scroll_to_top()
+        self.evaluation.problem.hide()
 
     def _on_evaluated(self, evaluations: tuple[GridEvaluation, ...]) -> None:
         if self._report is not None:
@@ -323,19 +342,22 @@ class ConvertPage(QWidget):
         self.progress.pause_requested.connect(lambda: controller.cancel(keep_parts=True))
 
     def _connect_controller(self, controller: ConversionController) -> None:
-        controller.job_started.connect(self._on_job_started)
-        controller.planned.connect(self._on_planned)
-        controller.plan_refused.connect(self._on_plan_refused)
-        controller.measured.connect(self._on_measured)
-        controller.progressed.connect(self._on_progressed)
-        controller.evaluation_progressed.connect(self._on_evaluation_progressed)
-        controller.state_changed.connect(self._on_state_changed)
-        controller.finished.connect(self._on_finished)
-        controller.failed.connect(self._on_failed)
-        controller.cancelled.connect(self._on_cancelled)
-        controller.evaluated.connect(self._on_evaluated)
-        controller.evaluation_failed.connect(self._on_evaluation_failed)
-        controller.evaluation_cancelled.connect(self._on_evaluation_cancelled)
+        self._slots: Slots = {
+            "job_started": self._on_job_started,
+            "planned": self._on_planned,
+            "plan_refused": self._on_plan_refused,
+            "measured": self._on_measured,
+            "progressed": self._on_progressed,
+            "evaluation_progressed": self._on_evaluation_progressed,
+            "state_changed": self._on_state_changed,
+            "finished": self._on_finished,
+            "failed": self._on_failed,
+            "cancelled": self._on_cancelled,
+            "evaluated": self._on_evaluated,
+            "evaluation_failed": self._on_evaluation_failed,
+            "evaluation_cancelled": self._on_evaluation_cancelled,
+        }
+        follow(controller, self._slots)
         controller.queue_changed.connect(self._on_queue_changed)
         controller.reports.saved.connect(self.report.saved.show_saved)
         controller.reports.failed.connect(self.report.saved.show_error)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.controllers.download import DownloadController
+from app.controllers.story import Slots, follow
 from app.core.download_events import (
     DownloadFinished,
     RepositoriesFound,
@@ -71,6 +72,17 @@ class DownloadPage(QWidget):
         self._show_only(self.hint)
         self._on_endpoints_changed()
         self._on_queue_changed()
+
+    def take_over(self, old: DownloadPage) -> None:
+        """Shows what `old` shows; a token that was being typed is not taken along."""
+        self._hub.story.tell(self._slots)
+        for key, finished in old.queue.finished.items():
+            self.queue.show_finished(key, finished)
+        self.field.show_source(old.field.edit.text())
+        for card, before in zip(self._answers, old._answers, strict=True):
+            card.setVisible(not before.isHidden())
+        self.endpoints.setVisible(not old.endpoints.isHidden())
+        self._column.take_over(old._column)
 
     def _show_only(self, *cards: QWidget) -> None:
         """Of the answers to what was asked; the queue stays."""
@@ -248,12 +260,15 @@ class DownloadPage(QWidget):
 
     def _connect(self) -> None:
         controller, hub = self._controller, self._hub
-        hub.searching.connect(self._on_searching)
-        hub.looking.connect(self._on_looking)
-        hub.searched.connect(self._on_searched)
-        hub.found.connect(self._on_found)
-        hub.failed.connect(self._on_failed)
-        hub.stopped.connect(self._on_stopped)
+        self._slots: Slots = {
+            "searching": self._on_searching,
+            "looking": self._on_looking,
+            "searched": self._on_searched,
+            "found": self._on_found,
+            "failed": self._on_failed,
+            "stopped": self._on_stopped,
+        }
+        follow(hub, self._slots)
         hub.probed.connect(self.endpoints.show_probe)
         hub.probing_ended.connect(self.endpoints.show_probing_ended)
         hub.token_told.connect(self._on_token_told)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from app.controllers.disk import DiskController, DiskWork
+from app.controllers.story import Slots, follow
 from app.core.events import ErrorInfo
 from app.core.library_events import (
     ItemKind,
@@ -22,16 +23,15 @@ from app.core.library_events import (
     TrashMissing,
     VerifyFinished,
 )
-from app.core.units import format_bytes
 from app.ui.dialogs.remove_dialog import RemoveDialog
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.library_actions import LibraryAction, action_label, actions_for
-from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.card import Card
 from app.ui.widgets.disk_work_card import DiskWorkCard
 from app.ui.widgets.empty_library import EmptyLibrary
 from app.ui.widgets.free_up_card import FreeUpCard
 from app.ui.widgets.item_card import ItemCard
+from app.ui.widgets.library_banners import LibraryBanners
 from app.ui.widgets.library_head import LibraryHead
 from app.ui.widgets.library_table import LibraryTable
 
@@ -70,7 +70,7 @@ class LibraryPage(QWidget):
         self._looked_s = 0.0
         self._fetching = ""  # what to look up once its broken files are gone
         self.head = LibraryHead()
-        self.banners = BannerStack()
+        self.banners = LibraryBanners()
         self.work = DiskWorkCard()
         self.free_up = FreeUpCard()
         self.table, self._table_card = LibraryTable(), Card()
@@ -86,6 +86,19 @@ class LibraryPage(QWidget):
         self._looked_s = 0.0
         if self.isVisible():
             self._look()
+
+    def take_over(self, old: LibraryPage) -> None:
+        """Shows what `old` shows: what it saw, chose and filtered, and what is under way."""
+        self._fetching, self._looked_s = old._fetching, old._looked_s
+        if old._scanned is not None:
+            self._on_scanned(old._scanned)
+        self._on_scanning_changed(self._controller.is_scanning)
+        self.head.filter.setText(old.head.filter.text())
+        self.table.take_over(old.table)
+        self._controller.story.tell(self._slots)
+        self.work.setVisible(not old.work.isHidden())
+        self._on_work_changed(self._controller.work)
+        self.banners.take_over(old.banners)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -198,45 +211,27 @@ class LibraryPage(QWidget):
         reference, self._fetching = self._fetching, ""
         if reference:
             self.fetch_requested.emit(reference)
-            return
-        names = ", ".join(one.item.name for one in event.removed)
-        size = format_bytes(event.freed_bytes)
-        if not event.is_in_trash:
-            text = self.tr("{names} was deleted ({size}).").format(names=names, size=size)
-            self.banners.show_banner("removed", Banner(text))
-            return
-        text = self.tr("{names} is in the trash ({size}).").format(names=names, size=size)
-        if not event.can_restore:
-            text += " " + self.tr("It can be brought back from there.")
-        undo = self.tr("Undo") if event.can_restore else ""
-        banner = Banner(text, action=undo)
-        banner.action_requested.connect(lambda: self._controller.restore(event.removed))
-        self.banners.show_banner("removed", banner)
+        else:
+            self.banners.show_removed(event)
 
     def _on_restored(self, event: ItemsRestored) -> None:
-        text = self.tr("{names} is back.").format(names=", ".join(event.names))
-        self.banners.show_banner("removed", Banner(text))
+        self.banners.show_restored(event)
 
     def _on_trash_missing(self, event: TrashMissing) -> None:
         self._open_dialog(RemoveDialog(event.items, reason=event.reason, parent=self))
 
     def _on_failed(self, error: ErrorInfo) -> None:
         self._fetching = ""
-        banner = Banner(error.message, BannerTone.DANGER, detail=error.detail)
-        self.banners.show_banner("failed", banner)
+        self.banners.show_error(error)
 
     def _on_moved(self, source: Path, target: Path) -> None:
-        text = self.tr("The library is in {path} now.").format(path=target)
-        self.banners.show_banner("moved", Banner(text))
+        self.banners.show_moved(target)
 
     def _show_interrupted_move(self, target: Path | None) -> None:
         if target is None or self._controller.work is DiskWork.MOVING:
             self.banners.remove("move")
-            return
-        text = self.tr("A move to {path} was interrupted; some models are there already.")
-        banner = Banner(text.format(path=target), BannerTone.WARNING, action=self.tr("Go on"))
-        banner.action_requested.connect(lambda: self._controller.move_library(target))
-        self.banners.show_banner("move", banner)
+        else:
+            self.banners.show_interrupted_move(target)
 
     def _on_folder_requested(self) -> None:
         dialog = SourceDialog(wants_folder=True, parent=self)
@@ -303,19 +298,24 @@ class LibraryPage(QWidget):
 
     def _connect(self) -> None:
         controller = self._controller
+        self._slots: Slots = {
+            "verify_begun": self.work.show_verifying,
+            "verify_progressed": self.work.show_verify_progress,
+            "verified": self._on_verified,
+            "move_begun": self.work.show_moving,
+            "move_progressed": self.work.show_move_progress,
+        }
+        follow(controller, self._slots)
         controller.scanned.connect(self._on_scanned)
         controller.scanning_changed.connect(self._on_scanning_changed)
         controller.work_changed.connect(self._on_work_changed)
-        controller.verify_begun.connect(self.work.show_verifying)
-        controller.verify_progressed.connect(self.work.show_verify_progress)
-        controller.verified.connect(self._on_verified)
         controller.removed.connect(self._on_removed)
         controller.trash_missing.connect(self._on_trash_missing)
         controller.restored.connect(self._on_restored)
-        controller.move_begun.connect(self.work.show_moving)
-        controller.move_progressed.connect(self.work.show_move_progress)
         controller.moved.connect(self._on_moved)
         controller.failed.connect(self._on_failed)
+        self.banners.undo_requested.connect(controller.restore)
+        self.banners.move_requested.connect(controller.move_library)
         self.work.cancel_requested.connect(self._on_cancel_requested)
         self.work.fetch_requested.connect(self._on_fetch_requested)
         self.work.convert_requested.connect(self._on_convert_again_requested)

@@ -36,6 +36,7 @@ class ServerPage(QWidget):
         self.options = ServerOptionsCard(controller)
         self.example = ExampleCard()
         self.requests = RequestsCard()
+        self._column = PageColumn()
         self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh.timeout.connect(self._show_requests)
         self._build()
@@ -47,6 +48,11 @@ class ServerPage(QWidget):
         self._model = name
         self.card.show_model(name)
         self._update_example()
+
+    def take_over(self, old: ServerPage) -> None:
+        """Shows what `old` shows."""
+        self.show_model(old._model)
+        self._column.take_over(old._column)
 
     def _on_state_changed(self, state: ServerState) -> None:
         self.card.show_state(state)
@@ -81,13 +87,12 @@ class ServerPage(QWidget):
         )
         hint.setWordWrap(True)
         set_role(hint, "tone", "muted")
-        column = PageColumn()
         for widget in (title, hint, self.card, self.requests, self.options, self.example):
-            column.rows.addWidget(widget)
-        column.close_rows()
+            self._column.rows.addWidget(widget)
+        self._column.close_rows()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(column)
+        layout.addWidget(self._column)
 
     def _connect(self) -> None:
         controller = self._controller

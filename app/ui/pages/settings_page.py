@@ -57,6 +57,11 @@ class SettingsPage(QWidget):
         self._topics.button(list(self.cards).index(topic)).setChecked(True)
         self._column.scroll_to_top()
 
+    def take_over(self, old: SettingsPage) -> None:
+        """Shows the topic that `old` shows."""
+        self.show_topic(next(t for t, card in old.cards.items() if not card.isHidden()))
+        self._column.take_over(old._column)
+
     def add_to_topic(self, topic: Topic, widget: QWidget) -> None:
         """Shows something that is no setting of the schema below those of a topic."""
         self.cards[topic].rows.insertWidget(self.cards[topic].rows.count() - 1, widget)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from app.controllers.story import Slots, follow
 from app.controllers.validation import ValidationController, ValidationState
 from app.core.events import ErrorInfo
 from app.core.validation_events import (
@@ -81,6 +82,12 @@ class ValidatePage(QWidget):
         self._build()
         self._connect()
         self._show_only(self.hint)
+
+    def take_over(self, old: ValidatePage) -> None:
+        """Shows what `old` shows."""
+        self._controller.story.tell(self._slots)
+        self.field.show_source(old.field.edit.text())
+        self._column.take_over(old._column)
 
     def _show_only(self, *cards: QWidget) -> None:
         for card in self._cards:
@@ -165,17 +172,20 @@ class ValidatePage(QWidget):
 
     def _connect(self) -> None:
         controller = self._controller
-        controller.begun.connect(self._on_begun)
-        controller.started.connect(self._on_started)
-        controller.check_started.connect(self._on_check_started)
-        controller.check_progressed.connect(self._on_check_progressed)
-        controller.check_finished.connect(self._on_check_finished)
-        controller.differences_found.connect(self._on_differences_found)
-        controller.prompts_rendered.connect(self._on_prompts_rendered)
-        controller.finished.connect(self._on_finished)
-        controller.failed.connect(self._on_failed)
-        controller.cancelled.connect(self._on_cancelled)
-        controller.state_changed.connect(self._on_state_changed)
+        self._slots: Slots = {
+            "begun": self._on_begun,
+            "started": self._on_started,
+            "check_started": self._on_check_started,
+            "check_progressed": self._on_check_progressed,
+            "check_finished": self._on_check_finished,
+            "differences_found": self._on_differences_found,
+            "prompts_rendered": self._on_prompts_rendered,
+            "finished": self._on_finished,
+            "failed": self._on_failed,
+            "cancelled": self._on_cancelled,
+            "state_changed": self._on_state_changed,
+        }
+        follow(controller, self._slots)
         controller.reports.saved.connect(self.verdict.saved.show_saved)
         controller.reports.failed.connect(self.verdict.saved.show_error)
         self.field.submitted.connect(controller.validate)

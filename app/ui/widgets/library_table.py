@@ -11,6 +11,7 @@ from PySide6.QtCore import (
     QPoint,
     QSize,
     Qt,
+    QTimer,
     Signal,
 )
 from PySide6.QtGui import QColor, QKeyEvent, QPalette, QResizeEvent
@@ -91,6 +92,14 @@ class LibraryTable(QTreeView):
             self._show_groups()
             self._select(selected)
         self._tell_chosen()
+
+    def take_over(self, old: LibraryTable) -> None:
+        """Sorts, selects and scrolls as `old` does."""
+        head = old.header()
+        self.sortByColumn(head.sortIndicatorSection(), head.sortIndicatorOrder())
+        self._select([item.key for item in old.selected_items])
+        value = old.verticalScrollBar().value()
+        QTimer.singleShot(0, self, lambda: self.verticalScrollBar().setValue(value))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete and self.selected_items:

@@ -73,6 +73,7 @@ class LivePanel(QWidget):
         self._memory_slot = QVBoxLayout()
         self._rate_slot = QVBoxLayout()
         self._is_outdated = False
+        self._sample: MemorySampled | None = None
         self._redraw.timeout.connect(self._on_redraw_due)
         self._build()
 
@@ -88,13 +89,26 @@ class LivePanel(QWidget):
 
     def add_memory(self, sample: MemorySampled) -> None:
         """One more sample of the engine's memory."""
+        self._show_sample(sample)
+        self.history.add_memory(sample, time.monotonic())
+        self._draw_soon()
+
+    def take_over(self, old: LivePanel) -> None:
+        """Goes on with what `old` has measured."""
+        self.history = old.history
+        self.pause_button.setChecked(old.pause_button.isChecked())
+        if old._sample is not None:
+            self._show_sample(old._sample)
+        if self.history.rates:
+            self._show_rate(self.history.rates[-1].tok_s)
+
+    def _show_sample(self, sample: MemorySampled) -> None:
+        self._sample = sample
         for label, size in zip(self._values.values(), sample.parts, strict=True):
             label.setText(format_bytes(size))
         used, total = format_bytes(sample.used_bytes), format_bytes(sample.ceiling_bytes)
         self._total.setText(self.tr("{used} of {total}").format(used=used, total=total))
         self._show_card(sample.card)
-        self.history.add_memory(sample, time.monotonic())
-        self._draw_soon()
 
     def _show_card(self, card: CardSample | None) -> None:
         """What is the card's, in words; a warning where Windows moves memory out of it."""
@@ -115,9 +129,12 @@ class LivePanel(QWidget):
 
     def add_rate(self, tok_s: float) -> None:
         """One more measurement of the speed."""
-        self._rate.setText(self.tr("{rate} tok/s").format(rate=f"{tok_s:.1f}"))
+        self._show_rate(tok_s)
         self.history.add_rate(tok_s, time.monotonic())
         self._draw_soon()
+
+    def _show_rate(self, tok_s: float) -> None:
+        self._rate.setText(self.tr("{rate} tok/s").format(rate=f"{tok_s:.1f}"))
 
     def show_prefill(self, progress: PrefillProgressed) -> None:
         """How much of the prompt has been read, until the first token comes."""

@@ -67,6 +67,13 @@ class OptionsCard(Card):
         self.compare.setChecked(False)
         self.more.button.setChecked(False)
 
+    def take_over(self, old: OptionsCard) -> None:
+        """The same choices."""
+        self.choice.set_options(old.choice.options())
+        self.evaluate.setChecked(old.evaluate.isChecked())
+        self.compare.setChecked(old.compare.isChecked())
+        self.more.button.setChecked(old.more.button.isChecked())
+
     def options(self) -> ConversionOptions:
         """What is chosen, with what is to be measured."""
         chosen = self.choice.options()

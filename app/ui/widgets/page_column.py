@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 _COLUMN_WIDTH = 920
@@ -32,6 +32,11 @@ class PageColumn(QScrollArea):
     def close_rows(self) -> None:
         """All room that is left stays below the last row."""
         self.rows.addStretch(1)
+
+    def take_over(self, old: PageColumn) -> None:
+        """Scrolls to where `old` is, as soon as the rows have their heights."""
+        value = old.verticalScrollBar().value()
+        QTimer.singleShot(0, self, lambda: self.verticalScrollBar().setValue(value))
 
     def scroll_to_top(self) -> None:
         """Shows the first row."""

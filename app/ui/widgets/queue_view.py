@@ -32,6 +32,7 @@ class QueueView(QWidget):
         super().__init__(parent)
         self._entries: dict[str, QueuedDownload] = {}
         self.cards: dict[str, DownloadCard] = {}
+        self.finished: dict[str, DownloadFinished] = {}  # since the program began
         self.title = QLabel()
         self.title.setFont(ui_font(1.1, bold=True))
         self._rows = QVBoxLayout(self)
@@ -68,6 +69,7 @@ class QueueView(QWidget):
     def show_finished(self, key: str, finished: DownloadFinished) -> None:
         """An entry is complete."""
         if key in self.cards:
+            self.finished[key] = finished
             self.cards[key].show_finished(finished)
 
     def _state_of(self, key: str) -> QueueState | None:
@@ -87,6 +89,7 @@ class QueueView(QWidget):
 
     def _drop(self, key: str) -> None:
         card = self.cards.pop(key)
+        self.finished.pop(key, None)
         self._rows.removeWidget(card)
         card.hide()
         card.deleteLater()
