@@ -254,9 +254,13 @@ class WorkerStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerDied(Event):
-    """The child process ended without being asked to; `exit_code` None: it could not be started."""
+    """The child process ended without being asked to; `exit_code` None: it could not be started.
+
+    `report`: what was kept of its end (`app.core.crash_reports`).
+    """
 
     exit_code: int | None
+    report: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,16 @@ def log_path() -> Path:
     return home_dir() / "logs" / "deepinfer.log"
 
 
+def worker_log_path(name: str) -> Path:
+    """The log of a worker process."""
+    return log_path().with_name(f"{name}-worker.log")
+
+
+def worker_stderr_path(name: str) -> Path:
+    """What it prints, and what Python's fault handler writes while it dies."""
+    return log_path().with_name(f"{name}-worker-stderr.log")
+
+
 def resources_dir() -> Path:
     """Icons, styles and texts shipped with the program."""
     return Path(__file__).resolve().parents[2] / "resources"

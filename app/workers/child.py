@@ -20,7 +20,7 @@ from typing import Protocol, cast
 
 from app.core.events import Event, WorkerStarted
 from app.core.log import configure_logging
-from app.core.paths import log_path
+from app.core.paths import worker_log_path, worker_stderr_path
 from app.workers.commands import Command, Shutdown
 
 _logger = logging.getLogger(__name__)
@@ -117,10 +117,9 @@ def _redirect_output(name: str) -> None:
     """Log and stderr go to files of this worker: a windowed program has no terminal, a crash no
     handler.
     """
-    logs = log_path().parent
-    configure_logging(logs / f"{name}-worker.log")
+    configure_logging(worker_log_path(name))
     with contextlib.suppress(OSError):
-        _redirect_stderr(logs / f"{name}-worker-stderr.log")
+        _redirect_stderr(worker_stderr_path(name))
 
 
 def _redirect_stderr(path: Path) -> None:
