@@ -5,7 +5,7 @@ Commands that travel the other way stand in `app.workers.commands`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -260,7 +260,7 @@ class WorkerDied(Event):
     """
 
     exit_code: int | None
-    report: Path | None = None
+    report: Path | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

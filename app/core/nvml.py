@@ -86,7 +86,7 @@ def describe_cards() -> str:
 def list_card_processes(pci_bus_id: str) -> tuple[CardProcess, ...]:
     """Who computes or draws on a card, each process once."""
     with opened_nvml() as nvml:
-        handle = nvml and find_card_handle(nvml, pci_bus_id)
+        handle = None if nvml is None else find_card_handle(nvml, pci_bus_id)
         if nvml is None or handle is None:
             return ()
         found: dict[int, CardProcess] = {}

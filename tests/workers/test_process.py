@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,7 @@ import psutil
 import pytest
 from fake_service import Crash, Exit, Flood, Flooded, RefuseToClose, Said, Say
 
+from app.core.crash_reports import list_reports
 from app.core.errors import WorkerError
 from app.core.events import (
     Event,
@@ -85,6 +87,40 @@ def test_commands_reach_the_child_and_events_come_back(worker: WorkerProcess, in
     started = inbox.wait_for(WorkerStarted)
     assert started.pid == worker.pid != os.getpid()
     assert inbox.wait_for(Said) == Said("before it is up", started.pid)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_native_crash_is_kept_in_a_report(worker: WorkerProcess, inbox: Inbox) -> None:
+    worker.start()
+    worker.send(Say("before it dies"))
+    os.kill(inbox.wait_for(Said).pid, signal.SIGSEGV)
+    died = inbox.wait_for(WorkerDied)
+    assert died.exit_code == -signal.SIGSEGV
+    assert died.report is not None
+    text = died.report.read_text(encoding="utf-8")
+    assert "The fake_service process ended by itself with exit code -11 (SIGSEGV)." in text
+    assert "Fatal Python error: Segmentation fault" in text
+    assert "in _serve" in text
+    assert list_reports() == (died.report,)
+
+
+def test_a_report_has_the_own_trace_alone_and_a_wanted_end_none(
+    worker: WorkerProcess, inbox: Inbox
+) -> None:
+    worker.start()
+    worker.send(Crash())
+    first = inbox.wait_for(WorkerDied).report
+    worker.start()
+    worker.send(Exit(7))
+    second = inbox.wait_for(WorkerDied).report
+    worker.start()
+    inbox.wait_for(WorkerStarted)
+    worker.kill()
+    assert inbox.wait_for(WorkerDied).report is None
+    assert first is not None
+    assert second is not None
+    assert "ZeroDivisionError" in first.read_text(encoding="utf-8")
+    assert "ZeroDivisionError" not in second.read_text(encoding="utf-8")
 
 
 def test_stop_ends_the_child_and_is_no_death(worker: WorkerProcess, inbox: Inbox) -> None:
