@@ -43,7 +43,7 @@ def build(options: Options) -> None:
     name = f"DeepInfer-{options.version}-linux-x86_64{options.suffix}"
     app_dir = make_app_dir(bundle, work / "icon" / "256.png", work / name)
     if options.has_smoke_test:
-        smoke_test(app_dir, work, options.out)
+        smoke_test(app_dir, options)
     if options.has_archives:
         note("packing ...")
         archive = write_tar(app_dir, options.out / f"{name}.tar.gz")
@@ -51,17 +51,23 @@ def build(options: Options) -> None:
 
 
 def make_environment(options: Options) -> Path:
-    """A fresh venv with the locked wheels, kept while the locks stay; its interpreter."""
-    folder = options.work / "venv"
+    """A fresh venv with the locked wheels, kept while the locks stay; its interpreter.
+
+    One for each kind of bundle: what is installed is what can come inside.
+    """
+    folder = options.work / f"venv{options.suffix}"
     is_windows = sys.platform == "win32"
     python = folder / ("Scripts/python.exe" if is_windows else "bin/python")
-    if not python.exists():
-        note("making an environment ...")
-        run([sys.executable, "-m", "venv", "--clear", folder])
     system = "windows" if is_windows else "linux"
     parts = ["", "kernels", *(["full"] if options.is_full else [])]
     paths = [*(locks.lock_path(system, part) for part in parts), locks.source_lock_path()]
-    locks.install(python, paths, options.work)
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
+    stamp = folder / "installed.txt"
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
+        note("making an environment ...")
+        run([sys.executable, "-m", "venv", "--clear", folder])
+        locks.install(python, paths)
+        stamp.write_text(text, encoding="utf-8")
     return python
 
 

@@ -140,17 +140,12 @@ def _pins_of(wheels: Path, without: Iterable[str] = ()) -> Iterator[Pin]:
             yield Pin(name, version, hash_file(path))
 
 
-def install(python: Path, locks: Iterable[Path], work: Path) -> None:
+def install(python: Path, locks: Iterable[Path]) -> None:
     """Into the environment of this interpreter, with hashes checked."""
     for lock in locks:
-        stamp = work / f"{lock.stem}.installed"
-        text = f"{python}\n{lock.read_text(encoding='utf-8')}"
-        if stamp.is_file() and stamp.read_text(encoding="utf-8") == text and python.exists():
-            continue
         note(f"installing {lock.name} ...")
         kind = "--no-binary=:all:" if lock == source_lock_path() else "--only-binary=:all:"
         run([python, "-m", "pip", "install", "--quiet", kind, *_PINNED, "-r", lock])
-        stamp.write_text(text, encoding="utf-8")
 
 
 def install_foreign(locks: Iterable[Path], target: Path, work: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,13 @@ def parse(arguments: Sequence[str]) -> Options:
         out=args.out.resolve(),
         version=read_version(),
     )
+
+
+def read_commit() -> str:
+    """Of the tree that is built, with a `+` where it was changed since; empty outside of git."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def read_version() -> str:

@@ -68,8 +68,13 @@ def photograph_window(
 def press(display: str, keys: str) -> None:
     """A key, for the window that has the keyboard: without a window manager, the first visible."""
     tool = need("xdotool", "xdotool")
-    search = ["search", "--onlyvisible", "--name", ".+"]
-    run([tool, *search, "windowfocus", "key", keys], env=_env(display), timeout_s=30)
+    run(
+        [tool, "search", "--onlyvisible", "--name", ".+", "windowfocus"],
+        env=_env(display),
+        timeout_s=30,
+    )
+    # Apart, so that it goes through the keyboard: X refuses what is sent to a window that closes.
+    run([tool, "key", keys], env=_env(display), timeout_s=30)
 
 
 def wait_until(

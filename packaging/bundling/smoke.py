@@ -5,6 +5,7 @@ with spaces and Chinese in it; what a user does first is done, and a picture tak
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bundling.options import Options, read_commit
 from bundling.screen import photograph_window, press, virtual_screen, wait_until
 from bundling.tools import PackagingError, capture, end_group, fresh, note, run
 
@@ -23,29 +25,32 @@ _NUM_PAINTS = 10
 _REPORT_LIMIT_S = 600
 
 
-def smoke_test(app_dir: Path, work: Path, out: Path) -> dict[str, Any]:
-    """Runs all of it on a copy; returns and writes `smoke-linux.json`."""
+def smoke_test(app_dir: Path, options: Options) -> dict[str, Any]:
+    """Runs all of it; returns and writes `smoke-linux.json`."""
     note("trying the bundle ...")
-    place = fresh(work / NASTY_NAME)
+    place = fresh(options.work / NASTY_NAME)
     home = place / "an empty home"
     home.mkdir()
     bundle = place / "DeepInfer"
     (app_dir / "usr/lib/DeepInfer").rename(bundle)
     try:
         result = {
-            "self_test": _self_test(bundle, home, out),
+            "commit": read_commit(),
+            "self_test": _self_test(bundle, home, options),
             "cli": _command_line(bundle, home),
-            "window": _window(bundle, home, out),
-            "first_paint_s": measure_first_paint(bundle, home),
+            "window": _window(bundle, home, options),
+            "first_paint": measure_first_paint(bundle, home),
         }
     finally:
         bundle.rename(app_dir / "usr/lib/DeepInfer")
-    (out / "smoke-linux.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
+    path = options.out / f"smoke-linux{options.suffix}.json"
+    path.write_text(json.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
     return result
 
 
-def check_report(path: Path) -> dict[str, Any]:
-    """The document of `--self-test`; PackagingError where a step did not pass."""
+def check_report(path: Path, is_full: bool) -> dict[str, Any]:
+    """The document of `--self-test`; PackagingError where a step did not pass, or where the full
+    bundle did not compare with the reference."""
     if not path.is_file():
         raise PackagingError("The self-test left no report.")
     document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -53,6 +58,10 @@ def check_report(path: Path) -> dict[str, Any]:
     if bad:
         words = json.dumps(bad, indent=1, ensure_ascii=False)
         raise PackagingError(f"The self-test did not pass: {words}")
+    if is_full != document["steps"]["kernels"]["has_reference"]:
+        raise PackagingError("torch is inside a lean bundle, or is not inside a full one.")
+    if is_full and document["steps"]["validation"]["reference"] == "none":
+        raise PackagingError("The full bundle validated without the reference.")
     return document
 
 
@@ -68,8 +77,8 @@ def _bare(home: Path, **more: str) -> Mapping[str, str]:
     return {"HOME": str(home), **more}
 
 
-def _self_test(bundle: Path, home: Path, out: Path) -> dict[str, Any]:
-    report = out / "self-test-linux.json"
+def _self_test(bundle: Path, home: Path, options: Options) -> dict[str, Any]:
+    report = options.out / f"self-test-linux{options.suffix}.json"
     report.unlink(missing_ok=True)
     try:
         run(
@@ -78,9 +87,9 @@ def _self_test(bundle: Path, home: Path, out: Path) -> dict[str, Any]:
             timeout_s=_REPORT_LIMIT_S,
         )
     except PackagingError:
-        check_report(report)  # says more, where it can
+        check_report(report, options.is_full)  # says more, where it can
         raise
-    return check_report(report)
+    return check_report(report, options.is_full)
 
 
 def _command_line(bundle: Path, home: Path) -> dict[str, Any]:
@@ -100,17 +109,25 @@ def chat_words(checkpoint: str) -> list[str]:
     return [*words, "--max-tokens", str(NUM_TOKENS)]
 
 
-def measure_first_paint(bundle: Path, home: Path) -> float:
-    """Seconds from the start of the process until the window is painted: median of ten warm starts.
+def measure_first_paint(bundle: Path, home: Path) -> dict[str, Any]:
+    """Seconds from the start of the process until the window is painted: ten warm starts.
 
-    The log says when; a first start, which fills the disk's cache, is not counted.
+    The log says when; a first start, which fills the disk's cache, is not counted. `cpu_s` is what
+    the process computed until then, which other work (`load`) lengthens less.
     """
+    load = os.getloadavg()[0]
     with virtual_screen() as display:
-        times = [_time_paint(bundle, home, display) for _ in range(_NUM_PAINTS + 1)]
-    return round(median(times[1:]), 3)
+        pairs = [_time_paint(bundle, home, display) for _ in range(_NUM_PAINTS + 1)][1:]
+    times, cpu_times = zip(*pairs, strict=True)
+    return {
+        "median_s": round(median(times), 3),
+        "cpu_s": round(median(cpu_times), 3),
+        "runs_s": [round(time_s, 3) for time_s in times],
+        "load": round(load, 2),
+    }
 
 
-def _time_paint(bundle: Path, home: Path, display: str) -> float:
+def _time_paint(bundle: Path, home: Path, display: str) -> tuple[float, float]:
     log = home / ".local/share/DeepInfer/logs/deepinfer.log"
     log.unlink(missing_ok=True)
     started_s = time.time()
@@ -122,14 +139,22 @@ def _time_paint(bundle: Path, home: Path, display: str) -> float:
             text = log.read_text(encoding="utf-8") if log.is_file() else ""
             return re.search(line, text, re.MULTILINE)
 
-        wait_until(lambda: painted() is not None, 60, "The log does not speak of a painted window")
+        failure = "The log does not speak of a painted window"
+        wait_until(lambda: painted() is not None, 60, failure, interval_s=0.02)
+        cpu_s = _cpu_seconds(process.pid)
     finally:
         end_group(process)
         process.wait()
     found = painted()
     assert found is not None
     seconds = time.mktime(time.strptime(found.group(1), "%Y-%m-%d %H:%M:%S"))
-    return seconds + int(found.group(2)) / 1000 - started_s
+    return seconds + int(found.group(2)) / 1000 - started_s, cpu_s
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Of a process that runs: proc(5), the fields behind its name."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _open_window(bundle: Path, home: Path, display: str) -> subprocess.Popen[bytes]:
@@ -143,12 +168,13 @@ def _open_window(bundle: Path, home: Path, display: str) -> subprocess.Popen[byt
     )
 
 
-def _window(bundle: Path, home: Path, out: Path) -> dict[str, Any]:
+def _window(bundle: Path, home: Path, options: Options) -> dict[str, Any]:
     """Shown on a screen, photographed, closed by its own shortcut."""
     with virtual_screen() as display:
         process = _open_window(bundle, home, display)
         try:
-            photograph_window(display, out / "window-linux.png", timeout_s=60)
+            picture = options.out / f"window-linux{options.suffix}.png"
+            photograph_window(display, picture, timeout_s=60)
             press(display, "ctrl+q")
             started_s = time.monotonic()
             code = process.wait(timeout=60)

