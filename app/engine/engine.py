@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
-from app.core.errors import EngineError, UsageError
+from app.core.errors import AppError
 from app.core.events import (
     ErrorInfo,
     FinishReason,
@@ -16,23 +17,19 @@ from app.core.events import (
     TokenLogprob,
     TokensGenerated,
 )
-from app.engine.detokenizer import Detokenizer
 from app.engine.executors.base import Executor, MemoryUse
-from app.engine.grammar import GrammarCompiler, TokenMatcher
 from app.engine.kv_archive import KVArchive
 from app.engine.kv_cache import KVCache
 from app.engine.kv_store import KVStore
 from app.engine.metrics import EngineMetrics
-from app.engine.output_parser.factory import create_stop_strings
-from app.engine.output_parser.reply_format import shown_special_ids
-from app.engine.output_parser.reply_grammar import reply_constraint
 from app.engine.prefill_pacer import PrefillPacer
-from app.engine.prompt import Prompt, PromptEncoder
 from app.engine.request import Request
-from app.engine.sampling import Sampler
 from app.engine.scheduler import ScheduledChunk, Scheduler
 from app.engine.sequence import Sequence
+from app.engine.sequence_factory import PreparedRequest, SequenceFactory
 from app.engine.tokenizer import Tokenizer
+
+_logger = logging.getLogger(__name__)
 
 RequestEvent = (
     PromptTruncated | PrefillProgressed | TokensGenerated | RequestFinished | RequestFailed
@@ -55,10 +52,12 @@ class Engine:
         self._archive: KVArchive | None = None
         self._scheduler = Scheduler(self._kv_cache, self._pacer)
         self._num_prefilled = self._num_cached = self._num_decoded = 0
-        self._stop_ids = {*executor.spec.eos_token_ids, *tokenizer.eos_token_ids}
-        vocab_size = executor.spec.vocab_size
-        self._prompts = PromptEncoder(tokenizer, self._kv_cache.max_tokens, vocab_size)
-        self._grammars = GrammarCompiler(tokenizer, vocab_size, self._stop_ids)
+        self._factory = SequenceFactory(
+            tokenizer,
+            self._kv_cache.max_tokens,
+            executor.spec.vocab_size,
+            {*executor.spec.eos_token_ids, *tokenizer.eos_token_ids},
+        )
 
     @property
     def has_work(self) -> bool:
@@ -101,19 +100,27 @@ class Engine:
         self._archive = self._scheduler.archive = archive
 
     def add(self, request: Request) -> list[RequestEvent]:
-        """Queues a request; PromptTruncated where turns were left out of its prompt.
+        """`prepare` and `queue` in one."""
+        return self.queue(self.prepare(request))
+
+    def prepare(self, request: Request) -> PreparedRequest:
+        """What takes long; with `measure`, all that another thread may do while `step` runs.
 
         Raises UsageError for parameters that cannot be, ContextLengthError for a prompt that leaves
         no room.
         """
-        prompt = self._prompts.encode(request)
-        self._scheduler.add(self._create_sequence(request, prompt))
-        num_dropped = prompt.num_dropped_messages
-        return [PromptTruncated(request.request_id, num_dropped)] if num_dropped else []
+        return self._factory.create(request)
+
+    def queue(self, prepared: PreparedRequest) -> list[RequestEvent]:
+        """Queues a request; PromptTruncated where turns were left out of its prompt."""
+        self._scheduler.add(prepared.sequence)
+        num_dropped = prepared.num_dropped_messages
+        request_id = prepared.sequence.request_id
+        return [PromptTruncated(request_id, num_dropped)] if num_dropped else []
 
     def measure(self, request: Request) -> PromptMeasured:
         """What the request would take; raises UsageError for one that cannot be."""
-        prompt = self._prompts.measure(request)
+        prompt = self._factory.measure(request)
         return PromptMeasured(
             request.request_id,
             len(prompt.token_ids),
@@ -160,46 +167,6 @@ class Engine:
         """Gives the executor's memory back."""
         self._executor.close()
 
-    def _create_sequence(self, request: Request, prompt: Prompt) -> Sequence:
-        sampling, room = request.sampling, self._prompts.num_free_tokens(prompt)
-        stop_ids = self._stop_ids_of(request)
-        return Sequence(
-            request_id=request.request_id,
-            prompt_ids=prompt.token_ids,
-            max_tokens=room if sampling.max_tokens is None else min(sampling.max_tokens, room),
-            stop_ids=stop_ids,
-            sampler=Sampler(
-                sampling,
-                prompt.token_ids,
-                self._executor.spec.vocab_size,
-                matcher=self._create_matcher(request),
-                num_logprobs=request.num_logprobs,
-                stop_ids=stop_ids,
-            ),
-            detokenizer=Detokenizer(
-                self._tokenizer,
-                continues_text=request.prompt is not None or request.continues_reply,
-                shown_ids=shown_special_ids(self._tokenizer, request),
-            ),
-            stop_strings=create_stop_strings(self._tokenizer, request),
-            priority=request.priority,
-            cache_key=request.cache_key,
-        )
-
-    def _stop_ids_of(self, request: Request) -> set[int]:
-        own = set() if request.sampling.ignore_eos else self._stop_ids
-        return own | set(request.sampling.stop_token_ids)
-
-    def _create_matcher(self, request: Request) -> TokenMatcher | None:
-        constraint = reply_constraint(self._tokenizer, request)
-        if constraint is None:
-            return None
-        if request.sampling.ignore_eos:
-            raise UsageError(
-                "A reply that is held to a grammar ends with it; ignore_eos cannot be."
-            )
-        return self._grammars.compile(constraint)
-
     def _record(self, batch: list[ScheduledChunk], step_s: float) -> None:
         """What a step has done, before it is committed."""
         prompts = [s for s in batch if s.sequence.is_prefilling]
@@ -216,14 +183,21 @@ class Engine:
         self._scheduler.commit(scheduled)
         is_prompt = not sequence.output_ids
         events: list[RequestEvent] = [_prefill_progress(sequence)] if is_prompt else []
-        return events if token_id is None else events + self._append(sequence, token_id)
+        return events if token_id is None else events + self._extend(sequence, token_id)
+
+    def _extend(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
+        """`_append`; whatever goes wrong there is this reply's own affair, and its end alone."""
+        try:
+            return self._append(sequence, token_id)
+        except Exception as error:  # a fault of ours or of a library, at the text of one reply
+            if not isinstance(error, AppError):
+                _logger.exception("The reply to %s cannot go on.", sequence.request_id)
+            self._scheduler.remove(sequence)
+            return [RequestFailed(sequence.request_id, ErrorInfo.from_exception(error))]
 
     def _append(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
         self._num_decoded += 1
-        if sequence.sampler.failure:
-            self._scheduler.remove(sequence)
-            error = EngineError(sequence.sampler.failure)
-            return [RequestFailed(sequence.request_id, ErrorInfo.from_exception(error))]
+        sequence.sampler.check()
         text = sequence.append(token_id)
         events: list[RequestEvent] = [
             TokensGenerated(sequence.request_id, (token_id,), text, self._logprobs_of(sequence))

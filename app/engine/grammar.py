@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import UsageError
+from app.core.sentence import Sentence
 from app.engine.constraint import Constraint, Grammar, JsonObject, JsonSchema
 from app.engine.tokenizer import Tokenizer
 
@@ -77,7 +78,9 @@ class GrammarCompiler:
 
     def compile(self, constraint: Constraint) -> TokenMatcher:
         """Raises UsageError, in one sentence, for what is no grammar or cannot be enforced."""
-        subject = "grammar" if isinstance(constraint, Grammar) else "JSON schema"
+        subject = (
+            Sentence("grammar") if isinstance(constraint, Grammar) else Sentence("JSON schema")
+        )
         try:
             grammar = _to_grammar(constraint)
         except (TypeError, ValueError, RecursionError) as error:
@@ -103,7 +106,7 @@ class GrammarCompiler:
             _, is_inlined, error = token_matcher.error.rpartition(_INLINED)
             raise UsageError(
                 "The {subject} cannot be enforced: {error}.",
-                subject="JSON schema" if is_inlined else subject,
+                subject=Sentence("JSON schema") if is_inlined else subject,
                 error=error,
                 detail=matcher.get_error(),
             )

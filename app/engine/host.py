@@ -5,29 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from app.core.errors import AppError, EngineError, ResourceError, UsageError
-from app.core.events import (
-    EngineState,
-    EngineStateChanged,
-    ErrorInfo,
-    Event,
-    LoadedModel,
-    RequestFailed,
-    RequestFinished,
-)
+from app.core.errors import EngineError, ResourceError
+from app.core.events import EngineState, EngineStateChanged, ErrorInfo, Event, LoadedModel
 from app.engine.command_queue import CommandQueue
-from app.engine.engine import RequestEvent
+from app.engine.engine import Engine
 from app.engine.host_options import HostOptions
 from app.engine.kv_store import remove_conversation
 from app.engine.loader import LoadedEngine, load_engine
 from app.engine.memory import return_freed_memory, sample_memory
 from app.engine.metrics import EngineMetrics
+from app.engine.open_requests import OpenRequests
+from app.engine.preparing import Prepared, RequestPreparer
 from app.engine.request import Request
 from app.engine.request_handle import RequestHandle
 from app.engine.tokenizer import Tokenizer
@@ -67,7 +61,8 @@ class EngineHost:
         self._load_again: Callable[[], LoadedEngine] | None = None  # while unloaded for idleness
         self._last_load: Callable[[], LoadedEngine] | None = None
         self._last_step_s = 0.0
-        self._handles: dict[str, RequestHandle] = {}
+        self._requests = OpenRequests(self._emit)
+        self._preparer = RequestPreparer(self._commands)
         self._next_sample_s = 0.0
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -166,6 +161,7 @@ class EngineHost:
         """Unloads, ends the thread and waits for it. May be called twice."""
         self._commands.close(last=self._stop)
         self._thread.join()
+        self._preparer.close()
 
     def __enter__(self) -> EngineHost:
         return self
@@ -180,7 +176,7 @@ class EngineHost:
             self._commands.run(*self._patience())
             if self._loaded is not None:
                 self._work(self._loaded)
-            self._metrics = self._loaded.engine.metrics() if self._loaded else EngineMetrics()
+            self._metrics = self._count(self._loaded)
 
     def _patience(self) -> tuple[bool, float | None]:
         """Waits only when there is nothing else to do, and then until the next memory sample."""
@@ -190,9 +186,15 @@ class EngineHost:
         idle_s = max(0.0, self._next_sample_s - time.monotonic())
         return not (engine.has_work or engine.has_chores), idle_s
 
+    def _count(self, loaded: LoadedEngine | None) -> EngineMetrics:
+        if loaded is None:
+            return EngineMetrics()
+        metrics = loaded.engine.metrics()
+        return replace(metrics, num_waiting=metrics.num_waiting + self._requests.num_preparing)
+
     def _work(self, loaded: LoadedEngine) -> None:
         if loaded.engine.has_work:
-            self._guard(lambda: self._publish(loaded.engine.step()))
+            self._guard(lambda: self._requests.publish(loaded.engine.step()))
             self._last_step_s = time.monotonic()
         elif loaded.engine.has_chores:
             self._guard(loaded.engine.do_chore)
@@ -218,7 +220,7 @@ class EngineHost:
 
     def _unload_if_idle(self, loaded: LoadedEngine) -> None:
         limit_s = self._options.idle_unload_s
-        if limit_s is None or loaded.engine.has_work:
+        if limit_s is None or loaded.engine.has_work or self._requests.num_preparing:
             return
         if time.monotonic() - self._last_step_s >= limit_s:
             self._drop_engine()
@@ -270,19 +272,27 @@ class EngineHost:
             self._fail(_describe(error))
 
     def _add(self, request: Request, handle: RequestHandle) -> None:
-        if request.request_id in self._handles:
-            error = UsageError(
-                "The request {request_id} is running already.", request_id=request.request_id
-            )
-            handle.put(RequestFailed(request.request_id, ErrorInfo.from_exception(error)))
+        if not self._requests.open(handle):
             return
         self._wake()
-        self._handles[request.request_id] = handle
+        if request.request_id not in self._requests:  # the model could not be loaded again
+            return
         try:
-            self._publish(self._ready_engine().engine.add(request))
-        except AppError as refusal:
-            info = ErrorInfo.from_exception(refusal)
-            self._publish([RequestFailed(request.request_id, info)])
+            engine = self._ready_engine().engine
+        except EngineError as refusal:
+            self._requests.fail(request.request_id, ErrorInfo.from_exception(refusal))
+            return
+        self._requests.begin(handle)
+        self._preparer.prepare(engine, request, partial(self._queue, engine, handle))
+
+    def _queue(self, engine: Engine, handle: RequestHandle, outcome: Prepared) -> None:
+        """Nothing for a request that was cancelled meanwhile, or its model unloaded."""
+        if not self._requests.end_preparing(handle):
+            return
+        if isinstance(outcome, ErrorInfo):
+            self._requests.fail(handle.request_id, outcome)
+        else:
+            self._requests.publish(engine.queue(outcome))
 
     def _ready_engine(self) -> LoadedEngine:
         if self._loaded is not None:
@@ -296,16 +306,13 @@ class EngineHost:
         raise EngineError("No model is loaded.")
 
     def _measure(self, request: Request) -> None:
-        if self._loaded is None:
-            return
-        try:
-            self._emit(self._loaded.engine.measure(request))
-        except AppError as refusal:
-            _logger.debug("A prompt was not measured: %s", refusal.message)
+        if self._loaded is not None:
+            self._preparer.measure(self._loaded.engine, request, self._emit)
 
     def _cancel(self, request_id: str) -> None:
+        self._requests.cancel_preparing(request_id)
         if self._loaded is not None:
-            self._publish(self._loaded.engine.cancel(request_id))
+            self._requests.publish(self._loaded.engine.cancel(request_id))
 
     def _unload(self, future: Future[None]) -> None:
         self._drop_engine()
@@ -324,14 +331,15 @@ class EngineHost:
             self._close_engine(loaded)
         self._model = self._load_again = None
         self._set_state(EngineState.FAILED, error=error)
-        self._publish([RequestFailed(request_id, error) for request_id in self._handles])
+        self._requests.fail_all(error)
 
     def _drop_engine(self) -> None:
         self._model = self._load_again = None
         if self._loaded is None:
             return
         self._set_state(EngineState.UNLOADING)
-        self._publish(self._loaded.engine.cancel_all())
+        self._requests.publish(self._loaded.engine.cancel_all())
+        self._requests.cancel_all_preparing()
         self._finish_chores(self._loaded)
         loaded, self._loaded = self._loaded, None
         self._close_engine(loaded)
@@ -361,15 +369,6 @@ class EngineHost:
             return
         self._state, self._failure, self._announced = state, error, (state, model)
         self._emit(EngineStateChanged(state, model, error))
-
-    def _publish(self, events: Iterable[RequestEvent]) -> None:
-        """To the request's handle and to the listener; a request's last event ends its handle."""
-        for event in list(events):
-            is_last = isinstance(event, RequestFinished | RequestFailed)
-            handles = self._handles
-            handle = handles.pop(event.request_id) if is_last else handles[event.request_id]
-            self._emit(event)
-            handle.put(event)
 
     def _emit(self, event: Event) -> None:
         if self._listener is not None:

@@ -13,6 +13,7 @@ differ in the last bit.
 
 from __future__ import annotations
 
+import logging
 import math
 import secrets
 from collections.abc import Callable, Collection
@@ -21,10 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.errors import EngineError, UsageError
+from app.core.sentence import Sentence
 from app.engine.grammar import TokenMatcher
 from app.engine.logprobs import RankedLogprobs, rank_logprobs
 from app.engine.philox import random_64
 from app.engine.request import MAX_LOGPROBS, SamplingParams
+
+_logger = logging.getLogger(__name__)
 
 _WEIGHT_BITS = 43  # a vocabulary of 2^20 tokens sums to less than 2^63
 WEIGHT_OF_LIKELIEST = 2**_WEIGHT_BITS
@@ -46,6 +50,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
 }
 Logits = npt.NDArray[np.float32]
 _MAX_BIAS = 100.0  # OpenAI's
+NO_TOKEN = -1  # of a request that could not be drawn for
 
 
 def check_sampling(params: SamplingParams) -> None:
@@ -54,7 +59,7 @@ def check_sampling(params: SamplingParams) -> None:
         value = getattr(params, name)
         is_above = value >= low if is_low_allowed else value > low
         if not (math.isfinite(value) and is_above and value <= high):
-            bound = "at least" if is_low_allowed else "greater than"
+            bound = Sentence("at least") if is_low_allowed else Sentence("greater than")
             raise UsageError(
                 "{name} must be {bound} {low:g} and at most {high:g}, not {value!r}.",
                 name=name,
@@ -106,6 +111,7 @@ class Sampler:
         self.is_seen[np.asarray(prompt_ids, dtype=np.int64)] = True
         self.num_output = np.zeros(vocab_size, dtype=np.int32)
         self.logprobs: RankedLogprobs | None = None  # of the last token, where asked for
+        self._fault: Exception | None = None
         self._matcher = matcher
         self._num_logprobs = _checked_logprobs(num_logprobs)
         self._bias = _dense_bias(params, vocab_size)
@@ -126,11 +132,15 @@ class Sampler:
         """Whether the grammar lets nothing follow but the end."""
         return self._matcher is not None and self._matcher.is_complete
 
-    @property
-    def failure(self) -> str:
-        """One sentence when the grammar can be followed no further; else empty."""
+    def check(self) -> None:
+        """Raises what went wrong with the last token: EngineError where the grammar can be followed
+        no further, else what was raised by the rules of this request.
+        """
         error = "" if self._matcher is None else self._matcher.error
-        return f"The reply could not be held to its grammar: {error}." if error else ""
+        if error:
+            raise EngineError("The reply could not be held to its grammar: {error}.", error=error)
+        if self._fault is not None:
+            raise self._fault
 
     def sample(
         self, logits: npt.NDArray[np.float32], choose: Callable[[Logits], int] | None = None
@@ -138,10 +148,24 @@ class Sampler:
         """The next token id from logits [vocab_size]; ties at temperature 0 go to the lowest id.
 
         `choose` may stand in for `choose` of this class, which is the definition. Raises
-        EngineError when a logit is not a number or infinite; -inf rules a token out.
+        EngineError when a logit is not a number or infinite; -inf rules a token out. What goes
+        wrong with the request's own rules is kept for `check`: the token is -1 then, and the
+        others of the batch have theirs.
         """
-        is_finite = np.isfinite(logits.max())  # the maximum of anything with a NaN is NaN
-        token_id = self.record((choose or self.choose)(self._restrict(logits)) if is_finite else -1)
+        if not np.isfinite(logits.max()):  # the maximum of anything with a NaN is NaN
+            return self.record(NO_TOKEN)
+        try:
+            return self._sample(logits, choose or self.choose)
+        except Exception as error:  # masks come from a library, and its grammars from clients
+            _logger.exception("No token could be drawn for a request.")
+            self._fault = error
+            return NO_TOKEN
+
+    def _sample(self, logits: npt.NDArray[np.float32], choose: Callable[[Logits], int]) -> int:
+        restricted = self._restrict(logits)
+        if not np.isfinite(restricted.max()):
+            raise EngineError("What the request asks for leaves no token to choose from.")
+        token_id = self.record(choose(restricted))
         if self._num_logprobs is not None:
             self.logprobs = rank_logprobs(logits, token_id, self._num_logprobs)
         return token_id

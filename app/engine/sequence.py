@@ -32,7 +32,9 @@ class Sequence:
         stop_strings: StopStringMatcher,
         priority: int = 0,
         cache_key: str | None = None,
+        arrived_s: float | None = None,
     ) -> None:
+        """`arrived_s`: when the request came, by `time.monotonic`; now, where it is not said."""
         self.request_id = request_id
         self.prompt_ids = prompt_ids
         self.output_ids: list[int] = []
@@ -48,7 +50,7 @@ class Sequence:
         self._stop_ids = stop_ids
         self._detokenizer = detokenizer
         self._stop_strings = stop_strings
-        self._arrived_s = time.monotonic()
+        self._arrived_s = time.monotonic() if arrived_s is None else arrived_s
         self._first_token_s = 0.0
         self._last_token_s = 0.0
 

@@ -30,7 +30,6 @@ class Tokenizer:
         self, content: str, config: Mapping[str, Any], generation_config: Mapping[str, Any]
     ) -> None:
         """`content` is a tokenizer.json; the two configs are the parsed files of that name."""
-        self._content = content
         self._config = config
         self._backend = tokenizers.Tokenizer.from_str(content)
         self._bytes = TokenBytes.from_tokenizer_json(json.loads(content), self._backend)

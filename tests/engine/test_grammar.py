@@ -64,7 +64,7 @@ def draw_reply(
     ids: list[int] = []
     while not sampler.is_complete and len(ids) < 1000:
         token_id = sampler.sample(logits.normal(0, 3, vocab_size).astype(np.float32))
-        assert not sampler.failure
+        sampler.check()
         if token_id in tokenizer.eos_token_ids:
             break
         ids.append(token_id)

@@ -23,7 +23,6 @@ from app.core.events import (
 )
 from app.engine import host as host_module
 from app.engine.constraint import JsonObject
-from app.engine.engine import Engine, RequestEvent
 from app.engine.host import EngineHost
 from app.engine.host_options import HostOptions
 from app.engine.metrics import EngineMetrics
@@ -152,27 +151,6 @@ def test_metrics_are_whole_from_any_thread(host: EngineHost) -> None:
     assert decoded == sorted(decoded)
     host.unload().result(TIMEOUT_S)
     wait_until(lambda: host.metrics() == EngineMetrics())
-
-
-def test_replies_go_on_while_many_requests_come(
-    host: EngineHost, events: list[Event], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add = Engine.add
-    running = host.submit(Request(prompt="Hello", sampling=ENDLESS))
-    wait_until(lambda: len(num_generated([running], events)) == 1)
-    said_at_add: list[int] = []
-
-    def add_slowly(engine: Engine, request: Request) -> list[RequestEvent]:
-        said_at_add.append(sum(1 for event in events if isinstance(event, TokensGenerated)))
-        time.sleep(0.03)
-        return add(engine, request)
-
-    monkeypatch.setattr(Engine, "add", add_slowly)
-    handles = [host.submit(Request(prompt=f"{n}", sampling=ENDLESS)) for n in range(12)]
-    wait_until(lambda: len(said_at_add) == 12)
-    for handle in (running, *handles):
-        handle.cancel()
-    assert len(set(said_at_add)) >= 4
 
 
 # --- nobody --------------------------------------------------------------------------------------

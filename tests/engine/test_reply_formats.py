@@ -105,7 +105,7 @@ def write_reply(tokenizer: Tokenizer, request: Request, constraint: Constraint, 
             num_spelled = count_held(text, [closing])
             logits[tokenizer.find_token(closing[num_spelled])] += 20 if num_spelled else 12
         token_id = sampler.sample(logits)
-        assert not sampler.failure
+        sampler.check()
         if token_id in tokenizer.eos_token_ids:
             break
         text += detokenizer.add(token_id)
