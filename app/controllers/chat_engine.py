@@ -30,6 +30,7 @@ class ChatEngine(QObject):
         self._configuration = ConfigureEngine()
         self._forgotten: list[ForgetConversation] = []
         self._local_state = EngineState.UNLOADED
+        self._local_load: LoadModel | None = None  # of the model in the process, or on its way
         self._remote = RemoteLink(self)
         self._active: WorkerLink | RemoteLink = self.local
         for link in (self.local, self._remote):
@@ -50,9 +51,16 @@ class ChatEngine(QObject):
                 self._remote.give_up()
                 self._active = self.local
         if isinstance(command, LoadModel):
-            self._local_state = EngineState.LOADING
-            self._prepare_process()
-        self._active.send(command)
+            self._load(command)
+        else:
+            self._active.send(command)
+
+    def load_again(self) -> None:
+        """The process has died with a model that only the port uses: a fresh one loads it. While
+        the process answers the chat, that is who loads.
+        """
+        if self.is_remote and self._local_load is not None:
+            self._load(self._local_load)
 
     def configure(self, command: ConfigureEngine) -> None:
         """For the process that runs, and each one that loads a model later."""
@@ -73,12 +81,12 @@ class ChatEngine(QObject):
         self._is_kept = is_kept
         is_unused = self.is_remote or self._local_state is EngineState.UNLOADED
         if not is_kept and is_unused:
-            self.local.end()
+            self._end_local()
 
     def end(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Ends the process, if that is what answers; the next command starts another."""
         if not self.is_remote:
-            self.local.end(timeout_s)
+            self._end_local(timeout_s)
 
     def release(self) -> None:
         """Ends the process unless the port needs it: what a card keeps for it is given back."""
@@ -89,6 +97,15 @@ class ChatEngine(QObject):
         """Ends both and waits."""
         self._remote.shutdown()
         self.local.shutdown()
+
+    def _end_local(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        self._local_load = None
+        self.local.end(timeout_s)
+
+    def _load(self, command: LoadModel) -> None:
+        self._local_load, self._local_state = command, EngineState.LOADING
+        self._prepare_process()
+        self.local.send(command)
 
     def _prepare_process(self) -> None:
         commands, self._forgotten = self._forgotten, []
@@ -105,5 +122,8 @@ class ChatEngine(QObject):
         match event:
             case EngineStateChanged():
                 self._local_state = event.state
+                is_gone = event.state is EngineState.UNLOADED and event.model is None
+                if is_gone or event.state is EngineState.FAILED:
+                    self._local_load = None
             case WorkerDied() | WorkerStopped():
                 self._local_state = EngineState.UNLOADED

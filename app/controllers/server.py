@@ -47,7 +47,8 @@ class ServerController(QObject):
         state_changed(ServerState)
         options_changed(): the port's number, its key or who may come in.
         requests_changed(): `log` has changed; many times a second while it is busy.
-        engine_lost(): the process died with the port open; it is open again, without a model.
+        engine_lost(): the process died with the port open; it is open again, without the model
+            unless the chat has another server.
         model_changed(str): the name of the model that answers at the port; '' for none.
     """
 
@@ -288,6 +289,7 @@ class ServerController(QObject):
         else:
             self._last_death_s = now_s
             self._open()
+            self._engine.load_again()
             self.engine_lost.emit()
 
     def _receive_end(self) -> None:

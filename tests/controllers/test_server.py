@@ -14,12 +14,14 @@ from pytestqt.qtbot import QtBot
 from app.chat.store import ChatStore
 from app.controllers.chat import ChatController
 from app.controllers.chat_state import ChatState
+from app.controllers.remote_link import ConnectRemote
 from app.controllers.request_log import MAX_FINISHED, RequestLog
 from app.controllers.server import ServerController, ServerState
 from app.core.keychain import Keychain, KeyPlace
 from app.core.paths import chats_path, keys_dir, settings_path
 from app.core.server_events import ServerRequestState
 from app.core.settings_store import SettingsStore
+from app.remote.endpoint import RemoteEndpoint
 from app.workers.commands import LoadModel
 
 TIMEOUT_MS = 60_000
@@ -148,6 +150,43 @@ def test_a_dead_process_is_replaced_and_its_requests_are_told(
     assert server.state is ServerState.FAILED
     assert server.error
     assert "twice" in server.error.message
+
+
+def test_a_dead_process_gets_its_model_back_while_the_chat_has_another_server(
+    qtbot: QtBot, server: ServerController, chat: ChatController, tmp_path: Path
+) -> None:
+    names: list[str] = []
+    server.model_changed.connect(names.append)
+    with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
+        chat.load(LoadModel(tmp_path / "one"))
+    start(qtbot, server)
+    chat.load(ConnectRemote(RemoteEndpoint("http://127.0.0.1:9/v1")))  # nobody listens there
+    assert chat.engine.is_remote
+    with qtbot.waitSignal(server.engine_lost, timeout=TIMEOUT_MS):
+        psutil.Process(chat.worker_pid).kill()
+    assert names[-1] == ""
+    qtbot.waitUntil(lambda: names[-1] == "one", timeout=TIMEOUT_MS)
+    assert server.state is ServerState.ON
+    assert chat.engine.is_remote
+
+
+def test_a_model_that_was_unloaded_does_not_come_back_with_the_process(
+    qtbot: QtBot, server: ServerController, chat: ChatController, tmp_path: Path
+) -> None:
+    names: list[str] = []
+    start(qtbot, server)
+    with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
+        chat.load(LoadModel(tmp_path / "one"))
+    chat.unload_model()
+    qtbot.waitUntil(lambda: chat.state is ChatState.UNLOADED, timeout=TIMEOUT_MS)
+    chat.load(ConnectRemote(RemoteEndpoint("http://127.0.0.1:9/v1")))
+    server.model_changed.connect(names.append)
+    with qtbot.waitSignal(server.engine_lost, timeout=TIMEOUT_MS):
+        psutil.Process(chat.worker_pid).kill()
+    wait_for(qtbot, server, ServerState.ON)
+    server.stop()  # whatever was asked of the process before has been done when that is answered
+    wait_for(qtbot, server, ServerState.OFF)
+    assert set(names) == {""}
 
 
 def test_a_port_that_kills_its_process_is_given_up(qtbot: QtBot, server: ServerController) -> None:
