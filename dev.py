@@ -102,7 +102,7 @@ def test(args: list[str]) -> int:
     prepare_everything()
     code = lint_prepared()
     code = call("-m", "pytest", *(words or WHOLE_SUITE), cwd=ROOT) or code
-    return code or (package_all() if words != args else 0)
+    return code or (package(["--all"]) if words != args else 0)
 
 
 def lint(_args: list[str]) -> int:
@@ -152,12 +152,6 @@ def package(args: list[str]) -> int:
     sys.path.insert(0, str(ROOT / "packaging"))
     code: int = importlib.import_module("bundling.command").package(args)
     return code
-
-
-def package_all() -> int:
-    code = package([])
-    has_wine = sys.platform == "linux" and os.geteuid() == 0
-    return code or (package(["--windows"]) if has_wine else 0)
 
 
 # --- what must be there ----------------------------------------------------------------------

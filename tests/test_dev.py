@@ -127,6 +127,6 @@ def test_bundles_are_only_tried_when_asked_for(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(dev, "prepare_everything", lambda: None)
     monkeypatch.setattr(dev, "lint_prepared", lambda: 0)
     monkeypatch.setattr(dev, "call", lambda *words, **_named: said.append(words) or 0)
-    monkeypatch.setattr(dev, "package_all", lambda: said.append(("bundles",)) or 0)
+    monkeypatch.setattr(dev, "package", lambda words: said.append(("bundles", *words)) or 0)
     assert dev.test(["-x"]) == dev.test(["-x", "--package"]) == 0
-    assert said == [("-m", "pytest", "-x"), ("-m", "pytest", "-x"), ("bundles",)]
+    assert said == [("-m", "pytest", "-x"), ("-m", "pytest", "-x"), ("bundles", "--all")]

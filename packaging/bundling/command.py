@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
 
-from bundling import linux, locks, windows
-from bundling.options import parse
+from bundling import linux, locks, release_table, windows
+from bundling.options import Options, parse
 from bundling.tools import PackagingError, note
 
 
@@ -23,14 +24,24 @@ def package(arguments: Sequence[str]) -> int:
     try:
         if options.makes_locks:
             locks.make_locks(options.work)
-        elif sys.platform == "win32":
-            windows.build_here(options)
-        elif options.is_for_windows:
-            windows.build_under_wine(options)
+        elif options.makes_table:
+            release_table.write_release_table(options)
         else:
-            linux.build(options)
+            _build(options)
     except PackagingError as error:
         sys.stderr.write(f"package: {error}\n")
         return 1
     note(f"done after {time.monotonic() - started_s:.0f} s; see {options.out}")
     return 0
+
+
+def _build(options: Options) -> None:
+    """One bundle, or for `--all` each that can be built here; Windows is compared with Linux."""
+    if sys.platform == "win32":
+        windows.build_here(options)
+    elif options.is_for_windows:
+        windows.build_under_wine(options)
+    else:
+        linux.build(options)
+        if options.is_for_all and os.geteuid() == 0:
+            windows.build_under_wine(options)

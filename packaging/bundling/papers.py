@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -43,8 +44,26 @@ def write_papers(
     text = third_party_licenses(components, python_license)
     (bundle / "THIRD_PARTY_LICENSES.txt").write_text(text, encoding="utf-8")
     (bundle / "README.txt").write_text(_readme(version, system, is_full), encoding="utf-8")
+    check_papers(bundle)
     _write_sizes(bundle, components, version, system, is_full, out)
     return components
+
+
+def check_papers(bundle: Path) -> None:
+    """PackagingError where a distribution lies in the bundle that the bill or the licences lack.
+
+    Asked of the folder itself: of the metadata that its distributions brought.
+    """
+    text = (bundle / "sbom.cdx.json").read_text(encoding="utf-8")
+    billed = {one["name"] for one in json.loads(text)["components"]}
+    licenses = (bundle / "THIRD_PARTY_LICENSES.txt").read_text(encoding="utf-8")
+    inside = {
+        re.sub(r"[-_.]+", "-", path.name.removesuffix(".dist-info").rpartition("-")[0]).lower()
+        for path in (bundle / "_internal").glob("*.dist-info")
+    }
+    headed = set(re.findall(r"^={100}\n(\S+) [^\n]*: [^\n]+\n={100}$", licenses, re.MULTILINE))
+    if lacking := sorted((inside | billed) - (billed & headed)):
+        raise PackagingError(f"Bill or licences lack {', '.join(lacking)}.")
 
 
 def _readme(version: str, system: str, is_full: bool) -> str:
