@@ -46,7 +46,7 @@ from app.core.settings_store import SettingsStore
 from app.core.single_instance import InstanceDoor
 from app.hub.starter import find_starter
 from app.ui.controllers import Controllers
-from app.ui.language import install_language
+from app.ui.language import Language
 from app.ui.main_window import MainWindow
 from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import BannerTone
@@ -124,7 +124,7 @@ class Program:
         self._garbage = GuiGarbageCollector()
         self.settings = SettingsStore(settings_path())
         values = self.settings.values
-        install_language(app, values.language)
+        self.language = Language(app, values.language)
         self.theme = Theme(app, ThemeMode(values.theme), values.font_percent)
         self.store = ChatStore.open(chats_path())
         chat = ChatController(self.store)
@@ -139,9 +139,10 @@ class Program:
             server=ServerController(chat.engine, self.settings, Keychain(keys_dir())),
             remote=RemoteController(self.settings, Keychain()),
         )
-        self.window = MainWindow(
-            self.controllers, self.settings, self.theme, starter=find_starter()
-        )
+        with self.theme.held_back():
+            self.window = MainWindow(
+                self.controllers, self.settings, self.theme, self.language, starter=find_starter()
+            )
         self._show_notes()
 
     def start(self, source: Path | None) -> None:
@@ -176,6 +177,7 @@ class Program:
         self.controllers.library.shutdown()
         self.controllers.disk.shutdown()
         self.window.chat_page.shutdown()
+        self.language.remove()
         self._garbage.stop()
 
     def _show_notes(self) -> None:

@@ -11,17 +11,41 @@ SYSTEM = "system"
 TRANSLATED = ("zh_CN",)
 
 
-def install_language(app: QApplication, choice: str) -> str:
-    """Translates the program and Qt's own dialogs; returns the language that is shown.
+class Language:
+    """Translates the program and Qt's own dialogs. Widgets that exist already stay as they are."""
 
-    `choice` is `system`, `en` or one of `TRANSLATED`. Widgets that exist already stay as they are.
-    """
-    language = _of_the_system() if choice == SYSTEM else choice
-    if language in TRANSLATED:
-        qt_folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
-        _install(app, f"qtbase_{language}", qt_folder)
-        _install(app, f"deepinfer_{language}", str(resources_dir() / "i18n"))
-    return language
+    def __init__(self, app: QApplication, choice: str) -> None:
+        """`choice` is `system`, `en` or one of `TRANSLATED`."""
+        self._app = app
+        self._translators: list[QTranslator] = []
+        self.name = "en"
+        self.choose(choice)
+
+    def choose(self, choice: str) -> bool:
+        """From now on this one; returns whether it is another."""
+        name = _of_the_system() if choice == SYSTEM else choice
+        is_other = name != self.name
+        if is_other:
+            self.remove()
+            self.name = name
+            if name in TRANSLATED:
+                qt_folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+                self._install(f"qtbase_{name}", qt_folder)
+                self._install(f"deepinfer_{name}", str(resources_dir() / "i18n"))
+        return is_other
+
+    def remove(self) -> None:
+        """Back to English."""
+        for translator in self._translators:
+            self._app.removeTranslator(translator)
+            translator.deleteLater()
+        self._translators, self.name = [], "en"
+
+    def _install(self, name: str, folder: str) -> None:
+        translator = QTranslator(self._app)
+        if translator.load(name, folder):
+            self._app.installTranslator(translator)
+            self._translators.append(translator)
 
 
 def _of_the_system() -> str:
@@ -33,9 +57,3 @@ def _of_the_system() -> str:
         if script[0] == "en":
             return "en"
     return "en"
-
-
-def _install(app: QApplication, name: str, folder: str) -> None:
-    translator = QTranslator(app)
-    if translator.load(name, folder):
-        app.installTranslator(translator)

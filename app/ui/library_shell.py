@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject
 
 from app.core.settings import Topic
 from app.ui.controllers import Controllers
+from app.ui.desk import Desk
 from app.ui.dialogs.move_library_dialog import MoveLibraryDialog
-from app.ui.pages.library_page import LibraryPage
 from app.ui.widgets.library_folder_row import LibraryFolderRow
 
 if TYPE_CHECKING:
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 
 class LibraryShell(QObject):
-    """Lives as long as the window."""
+    """Lives and goes with its desk."""
 
-    def __init__(self, page: LibraryPage, controllers: Controllers, window: MainWindow) -> None:
-        super().__init__(window)
-        self._page, self._controllers, self._window = page, controllers, window
+    def __init__(self, desk: Desk, controllers: Controllers, window: MainWindow) -> None:
+        super().__init__(desk)
+        self._page, self._controllers, self._window = desk.library_page, controllers, window
+        page = self._page
         self.folder_row = LibraryFolderRow(controllers.disk.library_dir)
         self.folder_row.move_requested.connect(self.ask_to_move)
-        window.settings_page.add_to_topic(Topic.MODELS, self.folder_row)
+        desk.settings_page.add_to_topic(Topic.MODELS, self.folder_row)
         page.chat_requested.connect(window.chat_with)
         page.convert_requested.connect(lambda path: window.offer([path]))
         page.validate_requested.connect(lambda path: window.validate([path]))
@@ -40,7 +41,7 @@ class LibraryShell(QObject):
         controllers.download.finished.connect(page.refresh)
         controllers.disk.moved.connect(self._on_library_moved)
         for changed in (controllers.disk.removed, controllers.disk.restored):
-            changed.connect(controllers.library.refresh)
+            changed.connect(self._on_disk_changed)
 
     def ask_to_move(self) -> None:
         """Opens the dialog that moves the library."""
@@ -51,6 +52,9 @@ class LibraryShell(QObject):
     def _on_folder_chosen(self, folder: Path) -> None:
         self._window.show_page(self._page)
         self._controllers.disk.move_library(folder)
+
+    def _on_disk_changed(self) -> None:
+        self._controllers.library.refresh()
 
     def _on_library_moved(self, source: Path, target: Path) -> None:
         self.folder_row.show_folder(target)

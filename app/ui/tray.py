@@ -32,22 +32,30 @@ class Tray(QObject):
         super().__init__(parent)
         self._server = server
         self.menu = QMenu(parent)
-        self.show_action = self.menu.addAction(self.tr("Show the window"))
+        self.show_action = self.menu.addAction("")
         self.menu.addSeparator()
-        self.switch_action = self.menu.addAction(self.tr("OpenAI server"))
+        self.switch_action = self.menu.addAction("")
         self.switch_action.setCheckable(True)
-        self.copy_action = self.menu.addAction(self.tr("Copy the base URL"))
+        self.copy_action = self.menu.addAction("")
         self.menu.addSeparator()
-        self.quit_action = self.menu.addAction(self.tr("Quit"))
+        self.quit_action = self.menu.addAction("")
         self.icon = QSystemTrayIcon(parent)
         self.icon.setContextMenu(self.menu)
         self._connect()
-        self._on_state_changed(server.state)
+        self.show_texts()
 
     @property
     def is_there(self) -> bool:
         """Whether the user can reach it."""
         return self.icon.isVisible() and QSystemTrayIcon.isSystemTrayAvailable()
+
+    def show_texts(self) -> None:
+        """In the language of now."""
+        self.show_action.setText(self.tr("Show the window"))
+        self.switch_action.setText(self.tr("OpenAI server"))
+        self.copy_action.setText(self.tr("Copy the base URL"))
+        self.quit_action.setText(self.tr("Quit"))
+        self._on_state_changed(self._server.state)
 
     def start(self) -> None:
         """Shows it, where there is a tray; after the first paint, as a desktop is asked."""

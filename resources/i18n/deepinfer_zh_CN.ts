@@ -445,6 +445,37 @@
     </message>
 </context>
 <context>
+    <name>Desk</name>
+    <message>
+        <source>Chat</source>
+        <translation>聊天</translation>
+    </message>
+    <message>
+        <source>Convert</source>
+        <translation>转换</translation>
+    </message>
+    <message>
+        <source>Validate</source>
+        <translation>检查</translation>
+    </message>
+    <message>
+        <source>Download</source>
+        <translation>下载</translation>
+    </message>
+    <message>
+        <source>Server</source>
+        <translation>服务</translation>
+    </message>
+    <message>
+        <source>Library</source>
+        <translation>模型库</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+</context>
+<context>
     <name>DetailsDialog</name>
     <message>
         <source>Details</source>
@@ -1495,6 +1526,41 @@
     </message>
 </context>
 <context>
+    <name>LibraryBanners</name>
+    <message>
+        <source>{names} was deleted ({size}).</source>
+        <translation>{names} 已删除（{size}）。</translation>
+    </message>
+    <message>
+        <source>{names} is in the trash ({size}).</source>
+        <translation>{names} 已移到回收站（{size}）。</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>It can be brought back from there.</source>
+        <translation>可以从那里恢复。</translation>
+    </message>
+    <message>
+        <source>{names} is back.</source>
+        <translation>{names} 已恢复。</translation>
+    </message>
+    <message>
+        <source>The library is in {path} now.</source>
+        <translation>模型库现在位于 {path}。</translation>
+    </message>
+    <message>
+        <source>A move to {path} was interrupted; some models are there already.</source>
+        <translation>移动到 {path} 的过程被中断；部分模型已在那里。</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>继续</translation>
+    </message>
+</context>
+<context>
     <name>LibraryFolderRow</name>
     <message>
         <source>Move…</source>
@@ -1593,41 +1659,6 @@
     <message>
         <source>Where</source>
         <translation>位置</translation>
-    </message>
-</context>
-<context>
-    <name>LibraryPage</name>
-    <message>
-        <source>{names} was deleted ({size}).</source>
-        <translation>{names} 已删除（{size}）。</translation>
-    </message>
-    <message>
-        <source>{names} is in the trash ({size}).</source>
-        <translation>{names} 已移到回收站（{size}）。</translation>
-    </message>
-    <message>
-        <source>It can be brought back from there.</source>
-        <translation>可以从那里恢复。</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>撤销</translation>
-    </message>
-    <message>
-        <source>{names} is back.</source>
-        <translation>{names} 已恢复。</translation>
-    </message>
-    <message>
-        <source>The library is in {path} now.</source>
-        <translation>模型库现在位于 {path}。</translation>
-    </message>
-    <message>
-        <source>A move to {path} was interrupted; some models are there already.</source>
-        <translation>移动到 {path} 的过程被中断；部分模型已在那里。</translation>
-    </message>
-    <message>
-        <source>Go on</source>
-        <translation>继续</translation>
     </message>
 </context>
 <context>
@@ -1741,34 +1772,6 @@
 </context>
 <context>
     <name>MainWindow</name>
-    <message>
-        <source>Chat</source>
-        <translation>聊天</translation>
-    </message>
-    <message>
-        <source>Convert</source>
-        <translation>转换</translation>
-    </message>
-    <message>
-        <source>Validate</source>
-        <translation>检查</translation>
-    </message>
-    <message>
-        <source>Download</source>
-        <translation>下载</translation>
-    </message>
-    <message>
-        <source>Server</source>
-        <translation>服务</translation>
-    </message>
-    <message>
-        <source>Library</source>
-        <translation>模型库</translation>
-    </message>
-    <message>
-        <source>Settings</source>
-        <translation>设置</translation>
-    </message>
     <message>
         <source>The engine stopped unexpectedly; it was started again, as the port is on.</source>
         <translation>引擎意外停止；由于服务已开启，引擎已重新启动。</translation>

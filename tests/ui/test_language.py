@@ -18,7 +18,7 @@ from app.core.paths import settings_path
 from app.core.settings import SETTING_FIELDS
 from app.core.settings_store import SettingsStore
 from app.gui import Program
-from app.ui.language import TRANSLATED, install_language
+from app.ui.language import TRANSLATED, Language
 from tests.ui.window_support import running_program
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "packaging"))
@@ -141,5 +141,5 @@ def test_the_system_is_followed(
     qapp: QApplication, monkeypatch: pytest.MonkeyPatch, languages: list[str], expected: str
 ) -> None:
     monkeypatch.setattr(QLocale, "uiLanguages", lambda _self: languages)
-    monkeypatch.setattr("app.ui.language._install", lambda *_args: None)
-    assert install_language(qapp, "system") == expected
+    monkeypatch.setattr(Language, "_install", lambda *_args: None)
+    assert Language(qapp, "system").name == expected

@@ -9,15 +9,16 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.chat.presets import Preset
 from app.chat.transcript import Conversation, Turn
 from app.controllers.chat import ChatController
 from app.controllers.chat_state import ChatState
 from app.controllers.context_meter import ContextMeter, ContextUse
 from app.controllers.presets import Presets
 from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
+from app.ui.chat_draft import hand_over
 from app.ui.dialogs.conversation_exchange import ConversationExchange
 from app.ui.dialogs.file_attacher import FileAttacher
+from app.ui.preset_keeper import PresetKeeper
 from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar
 from app.ui.widgets.composer import Composer
@@ -72,6 +73,7 @@ class ChatPage(QWidget):
         self.exchange = ConversationExchange(controller.list, self)
         self.meter = ContextMeter(controller.engine, self)
         self.attacher = FileAttacher(self.composer)
+        self._keeper = PresetKeeper(presets, self.panel.sampling)
         self._stack = QStackedWidget()
         self.setFocusProxy(self.composer)
         self._build()
@@ -85,6 +87,16 @@ class ChatPage(QWidget):
         """What waits for the first paint: the list, an empty conversation, the plots."""
         self.new_conversation()
         self._on_conversations_changed()
+        self.panel.live.start()
+
+    def take_over(self, old: ChatPage) -> None:
+        """Shows what `old` shows: the same conversation, and what is being written."""
+        self.set_entries(old._entries)
+        self._keeper.show_model(self._model_name)
+        self._on_conversation_opened(self._controller.conversation)
+        hand_over(old, self)
+        self._on_conversations_changed()
+        self._measure_context()
         self.panel.live.start()
 
     def shutdown(self) -> None:
@@ -110,6 +122,10 @@ class ChatPage(QWidget):
         """Asks for another last reply."""
         self.panel.sampling.flush()
         self._controller.regenerate()
+
+    def continue_reply(self) -> None:
+        """Lets the last reply go on."""
+        self._controller.continue_reply()
 
     def show_model_menu(self) -> None:
         """Opens the model picker."""
@@ -162,7 +178,7 @@ class ChatPage(QWidget):
         self.banners.clear_errors()
         self.banners.show_model(model)
         self._on_state_changed(self._controller.state)
-        self._show_presets()
+        self._keeper.show_model(model.name)
         if not self._controller.conversation.turns:
             self.new_conversation()
         self._measure_context()
@@ -242,22 +258,8 @@ class ChatPage(QWidget):
         self.panel.sampling.flush()
         self._controller.open_conversation(conversation_id)
 
-    def _on_keep_requested(self, for_model: bool) -> None:
-        preset = Preset(self.panel.sampling.system_prompt, self.panel.sampling.sampling)
-        if for_model:
-            self._presets.keep_for_model(self._model_name, preset)
-        else:
-            self._presets.keep_for_all(preset)
-        self._show_presets()
-
-    def _on_forget_requested(self) -> None:
-        self._presets.keep_for_model(self._model_name, None)
-        self._show_presets()
-
-    def _show_presets(self) -> None:
-        name = self._model_name
-        has_preset = self._presets.of_model(name) is not None
-        self.panel.sampling.set_model(name, has_preset=has_preset)
+    def _on_imported(self, conversation_id: str) -> None:
+        self._controller.open_conversation(conversation_id)
 
     def _on_delete_requested(self, conversation_id: str) -> None:
         self._controller.delete_conversation(conversation_id)
@@ -360,8 +362,6 @@ class ChatPage(QWidget):
         self.empty.suggestion_chosen.connect(self.composer.set_text)
         self.panel.sampling.sampling_changed.connect(self._controller.set_sampling)
         self.panel.sampling.system_prompt_changed.connect(self._controller.set_system_prompt)
-        self.panel.sampling.keep_requested.connect(self._on_keep_requested)
-        self.panel.sampling.forget_requested.connect(self._on_forget_requested)
         self._presets.failed.connect(self.banners.show_error)
         self.conversations.new_requested.connect(self.new_conversation)
         self.conversations.open_requested.connect(self._on_open_requested)
@@ -377,7 +377,7 @@ class ChatPage(QWidget):
         controller.state_changed.connect(self._on_state_changed)
         controller.model_loaded.connect(self._on_model_loaded)
         controller.conversations_changed.connect(self._on_conversations_changed)
-        controller.list.imported.connect(controller.open_conversation)
+        controller.list.imported.connect(self._on_imported)
         controller.list.exported.connect(self.banners.show_exported)
         controller.conversation_opened.connect(self._on_conversation_opened)
         controller.turn_added.connect(self._on_turn_added)

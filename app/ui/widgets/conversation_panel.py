@@ -82,6 +82,11 @@ class ConversationPanel(QFrame):
         """The folder that is shown; None for all."""
         return None if self.folder_button.value == _ALL else self.folder_button.value
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Those that can be shown."""
+        return self._folders
+
     def show_folders(self, folders: Sequence[str]) -> None:
         """Offers these; one that is empty now is not shown any more."""
         self._folders = tuple(folders)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
@@ -57,6 +57,24 @@ class TranscriptView(QScrollArea):
     def cards(self) -> tuple[Card, ...]:
         """What is shown, from the top."""
         return tuple(self._cards)
+
+    def take_over(self, old: TranscriptView) -> None:
+        """Looks at what `old` looks at, in the conversation that both show."""
+        while self._earlier and len(self._cards) < len(old._cards):
+            self._on_show_earlier_clicked()
+        drafts = {c.turn_id: c.draft for c in old._cards if isinstance(c, UserCard)}
+        for card in self._cards:
+            if isinstance(card, UserCard) and (draft := drafts.get(card.turn_id)) is not None:
+                card.begin_editing(draft)
+        if not old._is_following:
+            self._is_following = False
+            bar = old.verticalScrollBar()
+            from_end = bar.maximum() - bar.value()
+            QTimer.singleShot(0, self, lambda: self._scroll_to(from_end))
+
+    def _scroll_to(self, from_end: int) -> None:
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.maximum() - from_end)
 
     def show_turns(self, turns: Sequence[Turn]) -> None:
         """Shows a whole conversation, its end first."""

@@ -64,9 +64,14 @@ class UserCard(QWidget):
         """The message."""
         return self._content
 
-    def begin_editing(self) -> None:
-        """Opens the message for changes."""
-        self.editor.setPlainText(self._content)
+    @property
+    def draft(self) -> str | None:
+        """What it is being changed to; None while it is not."""
+        return None if self._editing.isHidden() else self.editor.toPlainText()
+
+    def begin_editing(self, draft: str | None = None) -> None:
+        """Opens the message for changes; `draft` is what it was changed to already."""
+        self.editor.setPlainText(self._content if draft is None else draft)
         self._show_editing(True)
         self.editor.moveCursor(self.editor.textCursor().MoveOperation.End)
         self.editor.setFocus()
@@ -93,7 +98,7 @@ class UserCard(QWidget):
             button.setVisible(not is_editing)
 
     def _connect(self) -> None:
-        self.edit_button.clicked.connect(self.begin_editing)
+        self.edit_button.clicked.connect(lambda: self.begin_editing())
         self.editor.submitted.connect(self._on_submitted)
         self.editor.escaped.connect(self._on_cancelled)
         self.send_button.clicked.connect(self._on_submitted)
