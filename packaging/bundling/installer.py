@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -29,9 +30,15 @@ def build_installer(bundle: Path, icon: Path, version: str, target: Path) -> Pat
     defined = [
         f"-D{name}={value}" for name, value in definitions(bundle, icon, version, target).items()
     ]
-    words = [need("makensis", "nsis"), "-V2", "-INPUTCHARSET", "UTF8", *defined, str(SCRIPT)]
+    words = [_find_makensis(), "-V2", "-INPUTCHARSET", "UTF8", *defined, str(SCRIPT)]
     if sys.platform == "win32":
         words[1:3] = ["/V2", "/INPUTCHARSET"]
         words = [f"/D{word[2:]}" if word.startswith("-D") else word for word in words]
     run(words, timeout_s=3600)
     return target
+
+
+def _find_makensis() -> str:
+    """NSIS' own setup does not put it on the path."""
+    place = Path(os.environ.get("ProgramFiles(x86)", "")) / "NSIS" / "makensis.exe"
+    return str(place) if place.is_file() else need("makensis", "nsis")

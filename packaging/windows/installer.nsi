@@ -9,6 +9,7 @@ Target amd64-unicode
 ManifestDPIAware true
 RequestExecutionLevel user
 SetCompressor /SOLID lzma
+SetCompressorDictSize 32 ; MiB, which unpacking takes as memory
 Name "DeepInfer"
 OutFile "${OUT}"
 InstallDir "$LOCALAPPDATA\Programs\DeepInfer"
