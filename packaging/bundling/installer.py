@@ -40,5 +40,5 @@ def build_installer(bundle: Path, icon: Path, version: str, target: Path) -> Pat
 
 def _find_makensis() -> str:
     """NSIS' own setup does not put it on the path."""
-    place = Path(os.environ.get("ProgramFiles(x86)", "")) / "NSIS" / "makensis.exe"
+    place = Path(os.environ.get("PROGRAMFILES(X86)", "")) / "NSIS" / "makensis.exe"
     return str(place) if place.is_file() else need("makensis", "nsis")
