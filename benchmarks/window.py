@@ -11,14 +11,17 @@ from pathlib import Path
 import httpx2
 from PySide6.QtCore import QCoreApplication, QEventLoop
 
+from app.controllers.chat_state import ChatState
 from app.controllers.conversion_job import ConversionOptions
 from app.controllers.server import ServerState
 from app.core.paths import settings_path
 from app.core.settings_store import SettingsStore
 from app.gui import Program, create_application
 from app.hub.starter import require_starter
+from benchmarks.camera import take_picture
 
 _TIMEOUT_S = 600.0
+_FIRST_WORDS = 120  # characters
 
 
 class WindowDriver:
@@ -84,12 +87,20 @@ class WindowDriver:
         self.window.chat_with(entries[-1][0].path)  # type: ignore[index]
         self.wait_until(lambda: bool(loaded), "the model")
 
+    def begin_reply(self, text: str) -> None:
+        """Sends a message and waits for the first words."""
+        self.controllers.chat.send(text)
+        self.wait_until(lambda: len(self.controllers.chat.reply_text) > _FIRST_WORDS, "words")
+
     def ask(self, text: str) -> None:
         """Sends a message and waits for the whole reply."""
-        replies: list[object] = []
-        self.controllers.chat.reply_finished.connect(lambda _id, turn: replies.append(turn))
         self.controllers.chat.send(text)
-        self.wait_until(lambda: bool(replies), "the reply")
+        self.finish_reply()
+
+    def finish_reply(self) -> None:
+        """Waits for the end of the reply that runs."""
+        chat = self.controllers.chat
+        self.wait_until(lambda: chat.state is not ChatState.GENERATING, "the reply")
 
     def serve(self, prompts: Sequence[str]) -> None:
         """Opens the port and asks it with the official client, all at once; leaves the list of
@@ -116,7 +127,7 @@ class WindowDriver:
 
     def save(self, path: Path) -> None:
         """A picture of the window."""
-        self.window.grab().save(str(path))
+        take_picture(self.window).save(str(path))
 
 
 def _read_reply(base_url: str, prompt: str) -> None:

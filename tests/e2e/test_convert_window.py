@@ -14,8 +14,7 @@ from app.core.paths import library_dir
 from app.gui import Program
 from app.ui.pages.convert_page import ConvertPage
 from tests.gguf_factory import Q, TinyModel, to_gguf_tensors, write_gguf
-from tests.ui.test_convert_page import cells, texts
-from tests.ui.window_support import TIMEOUT_MS, drop_on, running_program
+from tests.ui.window_support import TIMEOUT_MS, cells, drop_on, running_program, texts
 
 
 @pytest.fixture

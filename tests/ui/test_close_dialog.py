@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 from app.controllers.conversion_job import ConversionState
 from app.gui import Program
 from app.ui.dialogs.close_dialog import CloseDialog
-from tests.ui.test_convert_page import JOB
+from tests.ui.conversion_samples import JOB
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from app.core.conversion_events import ConversionPlan, MeasuringProgressed
 from app.core.events import ErrorInfo
 from app.ui.grid_labels import GRIDS, grid_help
 from app.ui.pages.convert_page import ConvertPage
-from tests.ui.test_convert_page import JOB, PLAN, texts
+from tests.ui.conversion_samples import JOB, PLAN
+from tests.ui.window_support import texts
 
 WAITING = replace(JOB, starts_at_once=False)
 

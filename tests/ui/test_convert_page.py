@@ -12,67 +12,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.controllers.conversion import ConversionController
-from app.controllers.conversion_job import ConversionJob, ConversionState
-from app.core.conversion_events import (
-    ConversionPlan,
-    ConversionProgressed,
-    ConversionReport,
-    PartReport,
-    PlannedGroup,
-    TensorReport,
-)
+from app.controllers.conversion_job import ConversionState
 from app.core.events import ErrorInfo
 from app.ui.pages.convert_page import ConvertPage
+from tests.ui.conversion_samples import JOB, PLAN, PROGRESS, REPORT
 from tests.ui.window_support import cells, texts
-
-JOB = ConversionJob(1, Path("/models/Tiny-1B.Q4_0.gguf"), Path("/library/Tiny-1B.Q4_0"))
-PLAN = ConversionPlan(
-    source=JOB.source,
-    output=JOB.output,
-    format="gguf",
-    architecture="LlamaForCausalLM",
-    name="Tiny-1B",
-    grid="auto",
-    num_layers=16,
-    num_parameters=1_235_000_000,
-    groups=(
-        PlannedGroup("Q4_0", "int4 sym g32", "exact", 112, 700 << 20, 700 << 20),
-        PlannedGroup("IQ3_S", "int4 sym g128", "requant", 1, 10 << 20, 12 << 20),
-    ),
-    source_bytes=6 << 30,
-    output_bytes=5 << 30,
-    notes=("One tensor is quantized anew.",),
-    memory_bytes=7 << 30,
-    memory_context=4096,
-)
-REPORT = ConversionReport(
-    output=JOB.output,
-    format="gguf",
-    architecture="LlamaForCausalLM",
-    lossless=False,
-    num_exact=112,
-    num_grid=0,
-    num_requant=1,
-    num_dense=33,
-    rel_err_max=0.0712,
-    source_bytes=6 << 30,
-    output_bytes=5 << 30,
-    seconds=12.6,
-    peak_rss_bytes=800 << 20,
-    tensors=(
-        TensorReport("layers.0.q_proj", "Q4_0", "exact", "int4 sym g32", 0.0, 1 << 20),
-        TensorReport("lm_head", "IQ3_S", "requant", "int4 sym g128", 0.0712, 9 << 20),
-    ),
-    grid="w4",
-    parts=(
-        PartReport("layer_00", ("exact",), 0.0, 0.0, 1 << 20),
-        PartReport("lm_head", ("requant",), 0.0712, 0.0712, 9 << 20),
-    ),
-)
-# Beyond 2^31: a Qt signal or progress bar that counts in int would wrap.
-PROGRESS = ConversionProgressed(
-    "layer 7", 8, 18, 3 << 30, 6 << 30, 30.0, "layers.7.mlp.up_proj", 30.0
-)
 
 
 @pytest.fixture

@@ -17,18 +17,15 @@ from app.controllers.report_saver import ReportSaver
 from app.core.conversion_events import (
     ConversionProgressed,
     EvaluationProgressed,
-    GridEvaluation,
     PartReport,
 )
 from app.core.events import ErrorInfo
 from app.ui.dialogs.report_dialog import ReportDialog
 from app.ui.pages.convert_page import ConvertPage
 from app.ui.widgets.error_chart import ErrorChart
-from tests.ui.test_convert_page import JOB, PLAN, REPORT, cells, texts
+from tests.ui.conversion_samples import JOB, OWN, PLAN, REPORT, W3, W8
+from tests.ui.window_support import cells, texts
 
-OWN = GridEvaluation("this", 84 << 20, 0.09, 1533, 16.234, 0.0312, 2.0, 0.913, False, 15.9, 1 << 27)
-W3 = replace(OWN, grid="w3", output_bytes=70 << 20, perplexity=22.5, kl_mean=0.31)
-W8 = replace(OWN, grid="w8", output_bytes=140 << 20, perplexity=15.91, kl_mean=0.00042)
 TIMEOUT_MS = 60_000
 
 

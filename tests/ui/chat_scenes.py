@@ -1,0 +1,118 @@
+"""The Chat page in its states (`tests.ui.scenes`)."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QAbstractButton
+
+from app.core.events import (
+    EngineState,
+    EngineStateChanged,
+    ErrorInfo,
+    Event,
+    MemorySampled,
+    PrefillProgressed,
+    TokensGenerated,
+    WorkerDied,
+)
+from app.gui import Program
+from tests.ui.download_samples import GIB
+from tests.ui.scene_samples import (
+    ENTRIES,
+    LONG_NAME,
+    MIB,
+    MODEL,
+    TURNS,
+)
+
+
+def tell_engine(program: Program, *events: Event) -> None:
+    engine = program.controllers.chat.engine
+    for event in events:
+        engine.event_received.emit(event)
+
+
+# --- Chat --------------------------------------------------------------------------------------
+
+
+def chat_first_run(program: Program) -> None:
+    program.window.show_page(program.window.chat_page)
+
+
+def chat_choose_a_model(program: Program) -> None:
+    program.window.chat_page.set_entries(ENTRIES)
+
+
+def chat_model_menu(program: Program) -> None:
+    picker = program.window.chat_page.top_bar.picker
+    menu = picker.menu()
+    menu.popup(picker.mapToGlobal(QPoint(0, picker.height())))
+
+
+def chat_loading(program: Program) -> None:
+    tell_engine(program, EngineStateChanged(EngineState.LOADING))
+
+
+def chat_load_failed(program: Program) -> None:
+    error = ErrorInfo(
+        "ResourceError",
+        "The model needs 4.2 GiB of the card's memory (2.4 GiB for weights + 1.6 GiB for 12,000 "
+        "tokens + 0.2 GiB of workspace); 3.1 GiB are free.",
+        "VramPlan(weights=2.4 GiB, kv=1.6 GiB)",
+    )
+    tell_engine(program, EngineStateChanged(EngineState.FAILED, error=error))
+
+
+def chat_ready(program: Program) -> None:
+    tell_engine(program, EngineStateChanged(EngineState.READY, MODEL))
+    store = program.store
+    for name in ("Sorting, compared", LONG_NAME, "为什么天空是蓝色的?请用两句话解释一下"):
+        made = store.create_conversation(name)
+        store.append_turn(made.conversation_id, "user", name)
+    program.controllers.chat.conversations_changed.emit()
+
+
+def chat_conversation(program: Program) -> None:
+    page = program.window.chat_page
+    page.transcript.show_turns(TURNS)
+    page._update_empty()
+    page.composer.show_context(7_700, 8_192)
+    page.composer.set_text("Write a longer answer, please")
+    for second in range(60):
+        page.panel.live.add_memory(_memory(second))
+    page.transcript.verticalScrollBar().setValue(0)
+
+
+def chat_conversation_end(program: Program) -> None:
+    transcript = program.window.chat_page.transcript
+    transcript.cards[1].findChildren(QAbstractButton)[0].click()
+    transcript.verticalScrollBar().setValue(transcript.verticalScrollBar().maximum())
+
+
+def chat_generating(program: Program) -> None:
+    chat = program.controllers.chat
+    chat.new_conversation()
+    chat.send("Why is the sky blue?")
+    reply = chat._reply
+    assert reply is not None
+    tell_engine(
+        program,
+        PrefillProgressed(reply.request_id, 900, 1200, 300),
+        TokensGenerated(reply.request_id, (1,), "Because air scatters **blue** light more than "),
+    )
+
+
+def chat_reply_failed(program: Program) -> None:
+    chat = program.controllers.chat
+    chat.stop()
+    error = ErrorInfo("ContextLengthError", "The prompt has 9,120 tokens; the model takes 8,192.")
+    chat.reply_failed.emit(chat.conversation.conversation_id, error)
+
+
+def chat_engine_died(program: Program) -> None:
+    tell_engine(program, WorkerDied(-9))
+
+
+def _memory(second: int) -> MemorySampled:
+    kv = (300 + 4 * second) * MIB
+    return MemorySampled(3 * GIB + kv, 2 * GIB, kv, 200 * MIB, 9 * GIB, 16 * GIB)

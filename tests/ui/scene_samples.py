@@ -1,0 +1,147 @@
+"""What the scenes show: models, a conversation, a validation, as the controllers would tell it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.chat.attachments import Attachment
+from app.chat.transcript import Turn, TurnStats
+from app.core.events import LoadedModel
+from app.core.validation_events import (
+    Check,
+    CheckStatus,
+    Difference,
+    DifferenceList,
+    DifferenceState,
+    PlannedCheck,
+    RenderedPrompt,
+    ValidationChain,
+    ValidationReport,
+    Verdict,
+    VerdictStatus,
+)
+from app.hub.library import LibraryEntry
+from tests.ui.download_samples import GIB
+
+MIB = 1 << 20
+LONG_NAME = "DeepSeek-R1-Distill-Qwen-1.5B-abliterated-uncensored-2025-05-28.Q4_K_M"
+HUB = "https://huggingface.co"
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+ENTRIES = (
+    LibraryEntry("Qwen3-4B", Path("/library/Qwen3-4B"), "Qwen3", "gguf", "t", 1, 2 * GIB, True),
+    LibraryEntry("SmolLM2-135M", Path("/library/Smol"), "Llama", "gguf", "t", 1, 90 * MIB, True),
+    LibraryEntry(LONG_NAME, Path("/library/long"), "Qwen2", "gguf", "t", 1, GIB, False),
+)
+MODEL = LoadedModel(
+    name="Qwen3-4B",
+    model_dir=ENTRIES[0].path,
+    architecture="Qwen3ForCausalLM",
+    device="cuda",
+    device_note="NVIDIA GeForce RTX 3050 Laptop GPU",
+    max_model_len=8192,
+    weights_bytes=2 * GIB,
+    kv_bytes_per_token=144 << 10,
+    load_s=1.2,
+    has_chat_template=True,
+    precision="W4A8",
+)
+QUESTION = "Compare quicksort with merge sort, with code and a table. 中文也可以。"
+REPLY = """<think>
+The user wants a comparison. A table, a short function, and the recurrence.
+</think>
+## Quicksort and merge sort
+
+Both divide and conquer; they differ in *where* the work is done: quicksort **before** the
+recursion, merge sort **after** it. See [the proof](https://example.org/proof).
+
+```python
+def quicksort(items: list[int]) -> list[int]:
+    # A fresh list each time: short, not fast.
+    if len(items) < 2:
+        return items
+    pivot, *rest = items
+    smaller, larger = [x for x in rest if x < pivot], [x for x in rest if x >= pivot]
+    return quicksort(smaller) + [pivot] + quicksort(larger)
+```
+
+| | Quicksort | Merge sort |
+|---|---|---|
+| average | O(n log n) | O(n log n) |
+| worst case | O(n²) | O(n log n) |
+| memory | O(log n) | O(n) |
+
+The average cost solves $T(n) = 2\\,T(n/2) + c\\,n$, hence:
+
+$$T(n) = \\sum_{i=0}^{\\log_2 n} c\\,n = O(n \\log n)$$
+
+1. Choose a pivot, `items[0]` here.
+2. Split, sort both sides.
+   - what is smaller
+   - what is not
+
+> 快速排序在最坏情况下需要 O(n²) 的时间。
+"""
+STATS = TurnStats("stop", 512, 480, 341, 0.42, 38.4)
+TURNS = (
+    Turn(
+        1,
+        "user",
+        QUESTION,
+        NOW,
+        attachments=(Attachment("数据结构与算法 - 第三章.md", "text"),),
+        num_versions=2,
+    ),
+    Turn(2, "assistant", REPLY, NOW, "Qwen3-4B", STATS, parent_id=1, version=2, num_versions=3),
+    Turn(3, "user", "And which one does Python use?", NOW, parent_id=2),
+    Turn(4, "assistant", "Neither: Timsort.", NOW, LONG_NAME, STATS, True, parent_id=3),
+)
+CHAIN = ValidationChain(
+    "gguf",
+    "Qwen3ForCausalLM (qwen3)",
+    "app.spec.adapters.qwen3",
+    "qwen3",
+    (("hidden_size", "2560"), ("head_dim", "128"), ("num_key_value_heads", "8")),
+    ("reference", "cpu", "cuda"),
+)
+PLANNED = tuple(
+    PlannedCheck(name, title)
+    for name, title in (
+        ("weights", "Every weight is used exactly once"),
+        ("smoke", "Logits of the trimmed model, chunked prefill on"),
+        ("tokens", "32 greedy tokens equal the reference's"),
+        ("template", "The chat template renders system, user, assistant and tool turns"),
+    )
+)
+DIFFERENCES = (
+    Difference(DifferenceList.MODEL, "q/k norm", DifferenceState.SAME, "rms", "rms"),
+    Difference(DifferenceList.DATA, "rope theta", DifferenceState.DIFFERENT, "1e6", "1e4"),
+    Difference(DifferenceList.GENERATION, "stop tokens", DifferenceState.UNCONFIRMED, "2", ""),
+)
+PROMPTS = (
+    RenderedPrompt("system, user", "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi"),
+)
+
+
+def check_of(row: PlannedCheck, status: CheckStatus = CheckStatus.PASS) -> Check:
+    """A row of `PLANNED` that has ended."""
+    return Check(row.name, row.title, status, "Largest error 3e-06.", {"max_abs_error": 3e-06})
+
+
+def report_of() -> ValidationReport:
+    """Of all rows, each state among them."""
+    statuses = (CheckStatus.PASS, CheckStatus.FAIL, CheckStatus.PASS, CheckStatus.NOT_RUN)
+    checks = [check_of(row, status) for row, status in zip(PLANNED, statuses, strict=True)]
+    return ValidationReport(
+        name="Qwen3-4B",
+        verdict=Verdict(VerdictStatus.CONVERT, "It runs after conversion."),
+        chain=CHAIN,
+        reference="transformers 5",
+        environment=(),
+        differences=DIFFERENCES,
+        checks=tuple(checks),
+        prompts=PROMPTS,
+        unverified=("The chat template: there are no weights.",),
+        seconds=1.5,
+        cpu_seconds=1.0,
+    )
