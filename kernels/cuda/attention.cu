@@ -1,12 +1,21 @@
-// Attention of single queries over the cache, split over its length: one block a (row, key/value head, split), the last
-// one to arrive joins the splits. All queries that share a key/value head are columns of the same tensor operations:
-// scores are keys times queries, the result is values (transposed) times weights. Macros: HEAD_DIM (a multiple of 8),
-// INT8_KV 0 or 1.
+// From the q, k and v projections of a few rows to their attention over the cache, split over its length: one block a
+// (row, key/value head, split), the last one to arrive joins the splits. Each block norms and turns its queries, and the
+// keys and values that the step's rows add to its part of the cache: where several do, they store the same.
+//
+// All queries that share a key/value head are columns of the same tensor operations: scores are keys times queries, the
+// result is values (transposed) times weights. Macros: HEAD_DIM (a multiple of 8), INT8_KV 0 or 1.
+#include "heads.cuh"
 #include "splits.cuh"
 
 constexpr int kWarps = 4, kThreads = kWarps * kWarp, kTileKeys = 16, kMaxQueries = 8;
 constexpr int kKeyBlocks = (HEAD_DIM + 31) / 32;    // of 32 dimensions: 8 a lane
 constexpr int kValueBlocks = (HEAD_DIM + 63) / 64;  // of 64 dimensions: 8 a group of four lanes
+
+struct DecodeArgs {
+    AttentionArgs attention;  // without queries
+    HeadArgs heads;
+    int num_rows;
+};
 
 // Keys of one tile that this lane touches, and where they stand in the cache.
 struct TileRows {
@@ -134,6 +143,7 @@ __device__ __forceinline__ int dimension_of(int fragment, int row) {
 
 // A block's result of one query: HEAD_DIM sums, then maximum and weight.
 struct Shared {
+    __align__(16) half queries[kMaxQueries][HEAD_DIM + 8];  // 8 more: rows on different banks
     float maximum[kWarps][kMaxQueries], weight[kWarps][kMaxQueries];
     float sums[kMaxQueries][HEAD_DIM];
     half weights[kWarps][kMaxQueries * kTileKeys];
@@ -206,15 +216,38 @@ __device__ void store_partial(const AttentionArgs& args, const Shared& shared, i
     }
 }
 
-__device__ void load_queries(const AttentionArgs& args, int row, int first_head, int num_queries, Eight (&q)[kKeyBlocks]) {
+// Keys and values that rows of this sequence have in the span.
+__device__ __forceinline__ void store_rows(const DecodeArgs& args, int slot, int kv_head, Span span) {
+    const KvCache& cache = args.attention.cache;
+    const int warp = threadIdx.x / kWarp;
+    const bool is_key = warp % 2 == 0;
+    for (int row = 0; row < args.num_rows; ++row) {
+        const int position = args.attention.positions[row];
+        if (args.attention.slots[row] != slot || position < span.begin || position >= span.end) continue;
+        // Every warp takes part: the compiler must see that shuffles are of whole warps.
+        store_cached(args.heads, is_key ? key_head(args.heads, row, kv_head) : value_head(args.heads, row, kv_head),
+                     position, is_key ? cache.keys : cache.values, is_key ? cache.key_scales : cache.value_scales,
+                     cache_row(cache, slot, kv_head, position), warp < 2);
+    }
+}
+
+__device__ __forceinline__ void stage_queries(const HeadArgs& args, Shared& shared, int row, int first_head,
+                                              int num_queries, int position) {
+    for (int first = 0; first < num_queries; first += kWarps) {
+        // Beyond the last one, the last one again.
+        const int query = min(first + static_cast<int>(threadIdx.x) / kWarp, num_queries - 1);
+        store_query(args, query_head(args, row, first_head + query), position, shared.queries[query]);
+    }
+}
+
+__device__ __forceinline__ void load_queries(const Shared& shared, int num_queries, Eight (&q)[kKeyBlocks]) {
     const int g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
-    const half* at = args.queries + (static_cast<size_t>(row) * args.num_heads + first_head + g) * HEAD_DIM;
 #pragma unroll
     for (int block = 0; block < kKeyBlocks; ++block) {
         const int dimension = block * 32 + t * 8;
         q[block] = {};
         if (g >= num_queries || dimension >= HEAD_DIM) continue;
-        const uint4 four = *reinterpret_cast<const uint4*>(at + dimension);
+        const uint4 four = *reinterpret_cast<const uint4*>(shared.queries[g] + dimension);
         q[block].words[0] = four.x;
         q[block].words[1] = four.y;
         q[block].words[2] = four.z;
@@ -223,14 +256,16 @@ __device__ void load_queries(const AttentionArgs& args, int row, int first_head,
 }
 
 // Grid (num_kv_heads * blocks of at most 8 of the queries that share one, splits, rows).
-extern "C" __global__ void __launch_bounds__(kThreads, 1) attend(const AttentionArgs args) {
+extern "C" __global__ void __launch_bounds__(kThreads, 1) attend(const DecodeArgs step) {
     __shared__ Shared shared;
+    const AttentionArgs& args = step.attention;
     const int num_kv_heads = args.cache.num_kv_heads, shared_by = args.num_heads / num_kv_heads;
     const int blocks = (shared_by + kMaxQueries - 1) / kMaxQueries;
     const int kv_head = blockIdx.x / blocks, first_query = blockIdx.x % blocks * kMaxQueries;
     const int first_head = kv_head * shared_by + first_query, num_queries = min(kMaxQueries, shared_by - first_query);
     const int row = blockIdx.z, split = blockIdx.y, slot = args.slots[row];
-    const Span whole = whole_span(args, args.positions[row]);
+    const int position = args.positions[row];
+    const Span whole = whole_span(args, position);
     const int first_split = whole.begin / args.split_keys, last_split = (whole.end - 1) / args.split_keys;
     if (split < first_split || split > last_split) return;
     const Span span = {max(whole.begin, split * args.split_keys), min(whole.end, (split + 1) * args.split_keys)};
@@ -239,7 +274,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) attend(const Attention
     const int key_rows[2] = {g, g + 8}, value_rows[4] = {2 * t, 2 * t + 1, 2 * t + 8, 2 * t + 9};
     half* weights = shared.weights[warp];
     Eight q[kKeyBlocks];
-    load_queries(args, row, first_head, num_queries, q);
+    store_rows(step, slot, kv_head, span);
+    stage_queries(step.heads, shared, row, first_head, num_queries, position);
+    __syncthreads();  // keys, values and queries are there
+    load_queries(shared, num_queries, q);
     State state = {};
     state.maximum[0] = state.maximum[1] = kNothing;
     // Every warp takes as many turns, some over no key: the compiler must see that shuffles are of whole warps.

@@ -24,14 +24,13 @@ KV_CACHE = np.dtype(
     align=True,
 )
 
-# RopeArgs of rope.cu.
-ROPE_ARGS = np.dtype(
+# HeadArgs of heads.cuh.
+HEAD_ARGS = np.dtype(
     [
-        *((name, np.uintp) for name in (
-            "qkv", "queries", "q_norm", "k_norm", "inv_freq", "slots", "positions",
+        *((name, np.uintp) for name in ("qkv", "q_norm", "k_norm", "inv_freq")),
+        *((name, np.int32) for name in (
+            "num_heads", "num_kv_heads", "rotary_dim", "is_projection_norm",
         )),
-        ("cache", KV_CACHE),
-        *((name, np.int32) for name in ("num_heads", "rotary_dim", "is_projection_norm")),
         *((name, np.float32) for name in (
             "eps", "cos_sin_factor", "query_scaling_beta", "query_scaling_length",
         )),
@@ -39,7 +38,17 @@ ROPE_ARGS = np.dtype(
     align=True,
 )  # fmt: skip
 
-# AttentionArgs of attention.cu.
+# RopeArgs of rope.cu.
+ROPE_ARGS = np.dtype(
+    [
+        ("heads", HEAD_ARGS),
+        *((name, np.uintp) for name in ("queries", "slots", "positions")),
+        ("cache", KV_CACHE),
+    ],
+    align=True,
+)
+
+# AttentionArgs of splits.cuh.
 ATTENTION_ARGS = np.dtype(
     [
         *((name, np.uintp) for name in (
@@ -51,6 +60,11 @@ ATTENTION_ARGS = np.dtype(
     ],
     align=True,
 )  # fmt: skip
+
+# DecodeArgs of attention.cu.
+DECODE_ARGS = np.dtype(
+    [("attention", ATTENTION_ARGS), ("heads", HEAD_ARGS), ("num_rows", np.int32)], align=True
+)
 
 # ChunkAttentionArgs of prefill_attention.cu.
 CHUNK_ATTENTION_ARGS = np.dtype(
@@ -78,7 +92,7 @@ class AttentionVariant:
 
     @property
     def attention_source(self) -> ModuleSource:
-        """Kernel `attend`."""
+        """Kernel `attend`, of DecodeArgs."""
         return ModuleSource("attention.cu", self._macros)
 
     @property

@@ -90,12 +90,14 @@ class Cache:
             found.append(values * scales[at][..., None] if self.case.int8_kv else values)
         return found[0], found[1]
 
-    def fill(self, seed: int = 1) -> None:
-        """Random keys and values up to the last position of every slot."""
+    def fill(self, seed: int = 1, before_rows: bool = False) -> None:
+        """Random keys and values up to the last position of every slot, or before its first."""
         rng = np.random.default_rng(seed)
         for slot in sorted(set(self.case.slots.tolist())):
-            rows = np.flatnonzero(self.case.slots == slot)
-            length = max(self.case.positions[row] for row in rows) + 1
+            positions = [
+                self.case.positions[row] for row in np.flatnonzero(self.case.slots == slot)
+            ]
+            length = min(positions) if before_rows else max(positions) + 1
             shape = (length, self.case.num_kv_heads, self.case.head_dim)
             self.write(slot, random_halfs(rng, *shape), random_halfs(rng, *shape))
 

@@ -184,8 +184,10 @@ class HostModule:
 
 
 def _set_field(structure: npt.NDArray[Any], name: str, value: Any) -> None:
-    outer, _, inner = name.rpartition(".")
-    (structure[outer] if outer else structure)[inner] = value
+    *outer, inner = name.split(".")
+    for each in outer:
+        structure = structure[each]
+    structure[inner] = value
 
 
 class GuardedMemory:

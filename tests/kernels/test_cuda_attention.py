@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kernels.cuda.attention import (
-    ATTENTION_ARGS,
     ATTENTION_THREADS,
-    PAGE_POSITIONS,
+    DECODE_ARGS,
     ROPE_ARGS,
     blocks_per_kv_head,
     choose_split_keys,
 )
 from kernels.cuda.build import SOURCE_DIR, ModuleSource
-from tests.kernels.cuda_attention import (
-    Cache,
-    Case,
-    Floats,
-    Halfs,
-    expected,
-    random_halfs,
-)
-from tests.kernels.cuda_host import HostModule, Schedule, build_host_module
+from tests.kernels.cuda_attention import Cache, Case, Floats, Halfs, expected
+from tests.kernels.cuda_heads import TURNINGS, Heads, Turning
+from tests.kernels.cuda_host import HostModule, KernelFault, Schedule, build_host_module
+from tests.kernels.faulty_launcher import Fault, plant
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
+
+Build = Callable[[ModuleSource], HostModule]
 
 
 def module_of(source: ModuleSource) -> HostModule:
     return build_host_module(SOURCE_DIR / source.file, source.macros)
 
 
-def attend(case: Case, cache: Cache, queries: Halfs, sinks: Any, **options: Any) -> Halfs:
+def attend(
+    case: Case, cache: Cache, heads: Heads, sinks: Any, build: Build = module_of, **options: Any
+) -> Halfs:
     rows = len(case.positions)
     splits = -(-(max(case.positions) + 1) // case.split_keys)
     blocks = case.num_kv_heads * blocks_per_kv_head(case.num_heads, case.num_kv_heads)
     arrived = np.zeros((rows, blocks), np.int32)
     fields = {
-        "queries": queries,
-        "out": np.zeros_like(queries),
+        "out": np.zeros((rows, case.num_heads, case.head_dim), np.float16),
         "partial": np.full((rows, case.num_heads, splits, case.head_dim + 2), np.nan, np.float32),
         "arrived": arrived,
         "slots": case.slots,
@@ -55,8 +54,14 @@ def attend(case: Case, cache: Cache, queries: Halfs, sinks: Any, **options: Any)
         **({"sinks": sinks} if case.has_sinks else {}),
         **cache.fields,
     }
-    module_of(case.variant.attention_source).launch_struct(
-        "attend", (blocks, splits, rows), (ATTENTION_THREADS,), ATTENTION_ARGS, fields, **options
+    named = {f"attention.{name}": value for name, value in fields.items()}
+    build(case.variant.attention_source).launch_struct(
+        "attend",
+        (blocks, splits, rows),
+        (ATTENTION_THREADS,),
+        DECODE_ARGS,
+        {**named, **heads.fields, "num_rows": rows},
+        **options,
     )
     assert not arrived.any()
     return fields["out"]
@@ -78,106 +83,143 @@ CASES = {
     "sinks": Case(has_sinks=True, positions=(200, 3)),
     "int8": Case(int8_kv=True, positions=(300, 15)),
     "int8, wide, window": Case(int8_kv=True, head_dim=128, window=100, positions=(300,)),
+    "a prompt": Case(positions=(0, 1, 2, 3, 4), is_chunk=True),
+    "rows of one sequence": Case(positions=tuple(range(60, 68)), is_chunk=True),
+    "a sequence that repeats its last": Case(positions=(254, 255, 256, 256), is_chunk=True),
+    "rows of one sequence, int8, window": Case(
+        int8_kv=True, window=20, positions=(127, 128, 129), is_chunk=True
+    ),
 }
+
+
+def create(case: Case, turning: Turning) -> tuple[Cache, Heads, Any]:
+    """A cache of all that came before the rows, the rows, and sinks."""
+    cache = Cache(case)
+    cache.fill(before_rows=True)
+    sinks = np.random.default_rng(1).standard_normal(case.num_heads).astype(np.float32)
+    heads = Heads(case, turning)
+    if len(case.positions) > len(set(case.positions)):
+        heads.qkv[-1] = heads.qkv[-2]
+    return cache, heads, sinks
+
+
+def error(found: Halfs, wanted: Floats) -> float:
+    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
+
+
+def wanted_of(case: Case, cache: Cache, heads: Heads, sinks: Any) -> Floats:
+    """Over the cache as it is stored."""
+    queries = [heads.expected(row)[0] for row in range(len(case.positions))]
+    return expected(case, cache, np.array(queries).astype(np.float16), sinks)
+
+
+def assert_cached(case: Case, cache: Cache, heads: Heads) -> None:
+    """The rows' keys and values stand in the cache, and what came before them as it was."""
+    tolerance, before = 2e-2 if case.int8_kv else 4e-3, Cache(case)
+    before.fill(before_rows=True)
+    for slot in set(case.slots.tolist()):
+        length = min(case.positions[row] for row in np.flatnonzero(case.slots == slot))
+        assert np.array_equal(cache.read(slot, length), before.read(slot, length))
+    for row, position in enumerate(case.positions):
+        found = cache.read(int(case.slots[row]), position + 1)
+        for rows, wanted in zip(found, heads.expected(row)[1:], strict=True):
+            assert np.allclose(rows[position], wanted, atol=tolerance, rtol=2e-3)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_attention_equals_float64(name: str) -> None:
-    case, rng = CASES[name], np.random.default_rng(1)
-    cache = Cache(case)
-    cache.fill()
-    queries = random_halfs(rng, len(case.positions), case.num_heads, case.head_dim)
-    sinks = rng.standard_normal(case.num_heads).astype(np.float32)
-    wanted = expected(case, cache, queries, sinks)
-    found = attend(case, cache, queries, sinks)
-    assert np.linalg.norm(found - wanted) / np.linalg.norm(wanted) <= 1e-3
+    case = CASES[name]
+    cache, heads, sinks = create(case, Turning("head"))
+    found = attend(case, cache, heads, sinks)
+    assert_cached(case, cache, heads)
+    assert error(found, wanted_of(case, cache, heads, sinks)) <= 1e-3
     for schedule in (Schedule.REVERSE, Schedule.GREEDY, Schedule.GREEDY_REVERSE, Schedule.RANDOM):
-        again = attend(case, cache, queries, sinks, schedule=schedule, reverse_blocks=True)
-        assert np.array_equal(again, found)
+        again, _, _ = create(case, Turning("head"))
+        other = attend(case, again, heads, sinks, schedule=schedule, reverse_blocks=True)
+        assert np.array_equal(other, found)
+        for name in ("keys", "values", "key_scales", "value_scales"):
+            assert getattr(again, name).tobytes() == getattr(cache, name).tobytes()
 
 
-ROPE_CASES = {
-    "plain": {},
-    "head norms": {"norm": "head"},
-    "projection norms": {"norm": "projection"},
-    "partial": {"rotary_dim": 24},
-    "no positions": {"rotary_dim": 0},
-    "int8": {"int8": True},
-    "scaled queries": {"beta": 0.1},
-}
+@pytest.mark.parametrize("int8_kv", [False, True], ids=["halfs", "int8"])
+@pytest.mark.parametrize("name", TURNINGS)
+def test_heads_are_normed_turned_and_stored(name: str, int8_kv: bool) -> None:
+    """Likewise by both kernels: for few rows, and for chunks."""
+    case = Case(head_dim=48, positions=(700, 3), int8_kv=int8_kv)
+    cache, heads, sinks = create(case, TURNINGS[name])
+    found = attend(case, cache, heads, sinks)
+    assert_cached(case, cache, heads)
+    assert error(found, wanted_of(case, cache, heads, sinks)) <= 1e-3
+    chunk, _, _ = create(case, TURNINGS[name])
+    queries = rotate_and_store(case, chunk, heads)
+    for row in range(2):
+        assert np.allclose(queries[row], heads.expected(row)[0], atol=4e-3, rtol=2e-3)
+    assert chunk.keys.tobytes() == cache.keys.tobytes()
+    assert chunk.values.tobytes() == cache.values.tobytes()
+    assert chunk.key_scales.tobytes() == cache.key_scales.tobytes()
 
 
-@pytest.mark.parametrize("name", ROPE_CASES)
-def test_heads_are_normed_rotated_and_stored(name: str) -> None:
-    options: dict[str, Any] = ROPE_CASES[name]
-    rng = np.random.default_rng(2)
-    case = Case(head_dim=48, positions=(700, 3), int8_kv=options.get("int8", False))
-    cache, rotary_dim = Cache(case), options.get("rotary_dim", 48)
-    width = (case.num_heads + 2 * case.num_kv_heads) * case.head_dim
-    qkv, norm = random_halfs(rng, 2, width), options.get("norm")
-    inv_freq = (10000.0 ** -(np.arange(0, rotary_dim, 2) / max(rotary_dim, 1))).astype(np.float32)
-    norms = {
-        f"{kind}_norm": (1 + 0.1 * rng.standard_normal(48 * (heads if norm == "projection" else 1)))
-        .astype(np.float32)
-        for kind, heads in (("q", case.num_heads), ("k", case.num_kv_heads))
-        if norm
-    }  # fmt: skip
+def rotate_and_store(case: Case, cache: Cache, heads: Heads) -> Halfs:
+    rows = len(case.positions)
     fields = {
-        "qkv": qkv,
-        "queries": np.zeros((2, case.num_heads, 48), np.float16),
-        "inv_freq": inv_freq if rotary_dim else np.zeros(4, np.float32),
-        "slots": np.arange(2, dtype=np.int32),
+        "queries": np.zeros((rows, case.num_heads, case.head_dim), np.float16),
+        "slots": case.slots,
         "positions": np.array(case.positions, np.int32),
-        "num_heads": case.num_heads,
-        "rotary_dim": rotary_dim,
-        "is_projection_norm": int(norm == "projection"),
-        "eps": 1e-6,
-        "cos_sin_factor": 1.2,
-        "query_scaling_beta": options.get("beta", 0.0),
-        "query_scaling_length": 64.0,
-        **norms,
         **cache.fields,
+        **heads.fields,
     }
-    grid = (2, case.num_heads + 2 * case.num_kv_heads)
+    grid = (rows, case.num_heads + 2 * case.num_kv_heads)
     module_of(case.variant.rope_source).launch_struct(
         "rotate_and_store", grid, (32,), ROPE_ARGS, fields
     )
-    for row, position in enumerate(case.positions):
-        parts = np.split(qkv[row].astype(np.float64).reshape(-1, 48), [4, 6])
-        angles = position * inv_freq.astype(np.float64)
-        scale = 1 + options.get("beta", 0.0) * np.log1p(position // 64)
-        wanted_q = rotate(normed(parts[0], norms.get("q_norm"), norm), angles, 1.2) * scale
-        wanted_k = rotate(normed(parts[1], norms.get("k_norm"), norm), angles, 1.2)
-        tolerance = 1e-2 if case.int8_kv else 2e-3
-        page = cache.pages[row * case.max_pages + position // PAGE_POSITIONS]
-        at = page, slice(None), position % PAGE_POSITIONS
-        unit = {"keys": 1.0, "values": 1.0}
-        if case.int8_kv:
-            unit = {
-                "keys": cache.key_scales[at][:, None],
-                "values": cache.value_scales[at][:, None],
-            }
-        assert np.allclose(fields["queries"][row], wanted_q, atol=4e-3, rtol=2e-3)
-        assert np.allclose(cache.keys[at] * unit["keys"], wanted_k, atol=2 * tolerance, rtol=2e-3)
-        assert np.allclose(cache.values[at] * unit["values"], parts[2], atol=2 * tolerance)
+    return fields["queries"]
 
 
-def normed(heads: Floats, weight: Any, kind: str | None) -> Floats:
-    """heads [n, head_dim]."""
-    if kind is None:
-        return heads
-    axis = None if kind == "projection" else -1
-    mean = (heads**2).mean(axis=axis, keepdims=True)
-    return heads / np.sqrt(mean + 1e-6) * weight.astype(np.float64).reshape(-1, heads.shape[1])
+FAULTS: dict[str, Fault] = {
+    "no wait for what was stored": (
+        "attention.cu",
+        "__syncthreads();  // keys, values and queries are there",
+        "",
+    ),
+    "rows before this one are left out": (
+        "attention.cu",
+        "store_rows(step, slot, kv_head, span)",
+        "store_rows(step, slot, kv_head, {position, position + 1})",
+    ),
+    "rows of other sequences": ("attention.cu", "args.attention.slots[row] != slot ||", ""),
+    "values that turn": ("heads.cuh", "args.num_kv_heads, 0};", "args.num_kv_heads, 8};"),
+}  # fmt: skip
+# Each is compiled anew: the default suite plants the first of them.
+SLOW_FAULTS = [pytest.param(name, marks=pytest.mark.slow) for name in list(FAULTS)[2:]]
 
 
-def rotate(heads: Floats, angles: Floats, factor: float) -> Floats:
-    half = len(angles)
-    if half == 0:
-        return heads
-    first, second, rest = np.split(heads, [half, 2 * half], axis=1)
-    cosine, sine = np.cos(angles) * factor, np.sin(angles) * factor
-    return np.hstack([first * cosine - second * sine, second * cosine + first * sine, rest])
+@pytest.mark.parametrize("name", ["none", *list(FAULTS)[:2], *SLOW_FAULTS])
+def test_a_planted_fault_shows(name: str, tmp_path: Path) -> None:
+    directory = plant([FAULTS[name]] if name in FAULTS else [], tmp_path)
+    is_seen = False
+    for case in (
+        Case(head_dim=32, positions=(60, 61, 62), is_chunk=True),
+        Case(head_dim=32, positions=(60, 20)),
+    ):
+        for schedule in Schedule:
+            cache, heads, sinks = create(case, Turning())
+            try:
+                found = attend(
+                    case,
+                    cache,
+                    heads,
+                    sinks,
+                    lambda source: build_host_module(directory / source.file, source.macros),
+                    schedule=schedule,
+                    reverse_blocks=True,
+                )
+                assert_cached(case, cache, heads)
+            except (KernelFault, AssertionError):
+                is_seen = True
+            else:
+                close = error(found, wanted_of(case, cache, heads, sinks)) <= 1e-3
+                is_seen = is_seen or not close
+    assert is_seen is (name in FAULTS)
 
 
 def test_splits_give_every_multiprocessor_work() -> None:

@@ -1,10 +1,12 @@
-"""The launches between the q, k and v projections and o_proj: rope, cache, attention."""
+"""The launches between the q, k and v projections and o_proj: one of a step, two of a chunk."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
+
+import numpy.typing as npt
 
 from app.engine.executors.cuda.buffers import DeviceBuffers
 from app.engine.executors.cuda.launcher import Launch, fill
@@ -15,6 +17,8 @@ from kernels.cuda.attention import (
     ATTENTION_THREADS,
     CHUNK_ATTENTION_ARGS,
     CHUNK_QUERIES,
+    DECODE_ARGS,
+    HEAD_ARGS,
     ROPE_ARGS,
     ROPE_THREADS,
     AttentionVariant,
@@ -30,29 +34,22 @@ class Mixing(ABC):
         self._spec, self._buffers = spec, buffers
         self._variant = AttentionVariant(spec.head_dim, buffers.kv.is_int8)
 
+    @abstractmethod
     def mix(self, index: int, layer: DeviceLayer, num_rows: int, context: int) -> Iterator[Launch]:
         """Of layer `index`, for rows that see at most `context` keys."""
-        yield self._rotate(index, layer, num_rows)
-        yield self._attend(index, layer, num_rows, context)
 
-    @abstractmethod
-    def _attend(self, index: int, layer: DeviceLayer, num_rows: int, context: int) -> Launch:
-        """Attention over the cache, which holds the rows' own keys and values already."""
-
-    def _rotate(self, index: int, layer: DeviceLayer, num_rows: int) -> Launch:
+    def _heads(self, index: int, layer: DeviceLayer) -> npt.NDArray[Any]:
+        """HEAD_ARGS: what becomes of the projections."""
         spec, buffers, rope = self._spec, self._buffers, self._spec.layer_rope(index)
         scaling = spec.query_scaling
-        argument = fill(
-            ROPE_ARGS,
+        return fill(
+            HEAD_ARGS,
             qkv=buffers.qkv,
-            queries=buffers.queries,
             q_norm=layer.q_norm or 0,
             k_norm=layer.k_norm or 0,
             inv_freq=buffers.inv_freq[rope] if rope else 0,
-            slots=buffers.slots,
-            positions=buffers.positions,
-            cache=buffers.cache(index),
             num_heads=spec.num_attention_heads,
+            num_kv_heads=spec.num_key_value_heads,
             rotary_dim=rope.dim if rope else 0,
             is_projection_norm=spec.qk_norm is QKNorm.PROJECTION,
             eps=spec.rms_norm_eps,
@@ -60,15 +57,11 @@ class Mixing(ABC):
             query_scaling_beta=scaling.beta if scaling else 0.0,
             query_scaling_length=scaling.original_max_position_embeddings if scaling else 1.0,
         )
-        grid = (num_rows, spec.num_attention_heads + 2 * spec.num_key_value_heads)
-        source = self._variant.rope_source
-        return Launch(source, "rotate_and_store", grid, (ROPE_THREADS,), argument)
 
     def _fields(self, index: int, layer: DeviceLayer) -> dict[str, Any]:
         """What attention of single queries and of chunks both need."""
         spec, buffers = self._spec, self._buffers
         return {
-            "queries": buffers.queries,
             "out": buffers.mixed,
             "sinks": layer.sinks or 0,
             "slots": buffers.slots,
@@ -82,19 +75,20 @@ class Mixing(ABC):
 
 
 class SplitMixing(Mixing):
-    """Of single queries: the cache's length is split over blocks."""
+    """Of single queries: one launch, the cache's length split over blocks."""
 
     def __init__(self, spec: ModelSpec, buffers: DeviceBuffers, num_multiprocessors: int) -> None:
         super().__init__(spec, buffers)
         self._num_multiprocessors = num_multiprocessors
 
-    def _attend(self, index: int, layer: DeviceLayer, num_rows: int, context: int) -> Launch:
+    def mix(self, index: int, layer: DeviceLayer, num_rows: int, context: int) -> Iterator[Launch]:
+        """See `Mixing`."""
         spec, buffers = self._spec, self._buffers
         blocks = spec.num_key_value_heads * blocks_per_kv_head(
             spec.num_attention_heads, spec.num_key_value_heads
         )
         split_keys = choose_split_keys(context, blocks * num_rows, self._num_multiprocessors)
-        argument = fill(
+        attention = fill(
             ATTENTION_ARGS,
             **self._fields(index, layer),
             partial=buffers.partial,
@@ -102,16 +96,37 @@ class SplitMixing(Mixing):
             split_keys=split_keys,
             max_splits=buffers.max_splits,
         )
+        heads = self._heads(index, layer)
+        argument = fill(DECODE_ARGS, attention=attention, heads=heads, num_rows=num_rows)
         grid = (blocks, -(-context // split_keys), num_rows)
         source = self._variant.attention_source
-        return Launch(source, "attend", grid, (ATTENTION_THREADS,), argument)
+        yield Launch(source, "attend", grid, (ATTENTION_THREADS,), argument)
 
 
 class ChunkMixing(Mixing):
-    """Of a chunk, whose rows are all of one sequence."""
+    """Of a chunk, whose rows are all of one sequence and see each other's keys."""
 
-    def _attend(self, index: int, layer: DeviceLayer, num_rows: int, context: int) -> Launch:
-        fields = self._fields(index, layer)
+    def mix(self, index: int, layer: DeviceLayer, num_rows: int, context: int) -> Iterator[Launch]:
+        """See `Mixing`."""
+        yield self._rotate(index, layer, num_rows)
+        yield self._attend(index, layer, num_rows)
+
+    def _rotate(self, index: int, layer: DeviceLayer, num_rows: int) -> Launch:
+        spec, buffers = self._spec, self._buffers
+        argument = fill(
+            ROPE_ARGS,
+            heads=self._heads(index, layer),
+            queries=buffers.queries,
+            slots=buffers.slots,
+            positions=buffers.positions,
+            cache=buffers.cache(index),
+        )
+        grid = (num_rows, spec.num_attention_heads + 2 * spec.num_key_value_heads)
+        source = self._variant.rope_source
+        return Launch(source, "rotate_and_store", grid, (ROPE_THREADS,), argument)
+
+    def _attend(self, index: int, layer: DeviceLayer, num_rows: int) -> Launch:
+        fields = self._fields(index, layer) | {"queries": self._buffers.queries}
         argument = fill(CHUNK_ATTENTION_ARGS, **fields, num_rows=num_rows)
         return Launch(
             self._variant.chunk_source,
