@@ -44,6 +44,7 @@ class Lateness(QObject):
             "p50_ms": delays_ms[len(delays_ms) // 2],
             "p99_ms": delays_ms[len(delays_ms) * 99 // 100],
             "max_ms": delays_ms[-1],
+            "p99_cpu_ms": 1000 * sorted(self._worked_s)[len(delays_ms) * 99 // 100],
             "max_cpu_ms": 1000 * max(self._worked_s),
         }
 
