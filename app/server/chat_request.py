@@ -29,13 +29,6 @@ def to_chat_requests(
     messages = tuple(_to_message(message, i) for i, message in enumerate(body.messages))
     forced_tool, tools = _to_forced_tool(body), _to_tools(body)
     constraint = _to_constraint(body)
-    if constraint is not None and tools and forced_tool is None:
-        raise ApiError(
-            400,
-            "A response_format and tools that the model may or may not call cannot both hold for "
-            "one reply; with tool_choice `none` the format holds.",
-            param="response_format",
-        )
     return [
         Request(
             messages=messages,

@@ -70,7 +70,8 @@ class ChatChoice(Choice):
     def add(self, event: TokensGenerated) -> list[JsonObject]:
         """See `Choice`; probabilities go with the first piece of text behind them."""
         if event.logprobs:
-            self._logprobs = [*(self._logprobs or ()), *event.logprobs]
+            self._logprobs = self._logprobs or []
+            self._logprobs += event.logprobs
         deltas = self._keep(self._parser.add(event.text))
         logprobs = to_content_logprobs(event.logprobs) if event.logprobs else None
         if logprobs and not deltas:
@@ -167,7 +168,8 @@ class TextChoice(Choice):
         logprobs = None
         if event.logprobs:
             logprobs = to_text_logprobs(event.logprobs, len(self._text))
-            self._logprobs = [*(self._logprobs or ()), *event.logprobs]
+            self._logprobs = self._logprobs or []
+            self._logprobs += event.logprobs
         self._text += event.text
         return [self._chunk(event.text, logprobs)]
 

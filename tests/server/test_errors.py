@@ -63,7 +63,6 @@ TOOL = {"type": "function", "function": {"name": "f"}}
             {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "g"}}},
             "tool_choice",
         ),
-        ({"tools": [TOOL], "response_format": {"type": "json_object"}}, "response_format"),
     ],
 )
 def test_a_wrong_field_is_named(http: httpx2.Client, fields: dict[str, Any], param: str) -> None:

@@ -80,6 +80,30 @@ def test_one_call_at_a_time(client: OpenAI) -> None:
     assert reply.choices[0].finish_reason == "tool_calls"
 
 
+def test_a_reply_is_a_call_or_what_its_format_says(client: OpenAI) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"enum": [1, 2]}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    held: Any = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    reply = client.chat.completions.create(
+        messages=MESSAGES,
+        tools=TOOLS,
+        parallel_tool_calls=False,
+        response_format=held,
+        n=2,
+        **OPTIONS,
+    )
+    assert {choice.finish_reason for choice in reply.choices} <= {"stop", "tool_calls"}
+    for choice in reply.choices:
+        if choice.finish_reason == "tool_calls":
+            _check_calls(choice.message)
+        else:
+            jsonschema.validate(json.loads(choice.message.content or ""), schema)
+
+
 def test_none_gives_the_same_as_no_tools(client: OpenAI) -> None:
     with_tools = client.chat.completions.create(
         messages=MESSAGES, tools=TOOLS, tool_choice="none", **{**OPTIONS, "max_tokens": 20}

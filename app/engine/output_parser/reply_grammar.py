@@ -15,16 +15,17 @@ from app.engine.request import Request
 from app.engine.tokenizer import Tokenizer
 from app.engine.tools import tool_name, tool_parameters
 
-_MAX_FORCED_CALLS = 8  # a model that repeats itself would never end
+_MAX_CALLS = 8  # a model that repeats itself would never end
 _ANYTHING = r"(.|\n)*"
 _WHITE = r"/[\x20\n]{1,4}/"
 
 
 def reply_constraint(tokenizer: Tokenizer, request: Request) -> Constraint | None:
     """The request's constraint, or that of a forced call, behind the thoughts of a model that
-    thinks; None where the reply is free.
+    thinks; None where the reply is free. Where a constrained request has tools, the model may call
+    them instead.
 
-    Raises UsageError for a forced call of a model whose format of calls is not known.
+    Raises UsageError where calls are to be held of a model whose format of calls is not known.
     """
     if request.prompt is not None or (request.constraint is None and request.forced_tool is None):
         return request.constraint
@@ -32,7 +33,7 @@ def reply_constraint(tokenizer: Tokenizer, request: Request) -> Constraint | Non
     if request.forced_tool is not None:
         return writer.write_calls(_chosen_tools(request), request.forced_tool.name is None)
     assert request.constraint is not None
-    return writer.write_answer(request.constraint)
+    return writer.write_answer(request.constraint, request.tools)
 
 
 def _chosen_tools(request: Request) -> Sequence[Mapping[str, Any]]:
@@ -52,20 +53,36 @@ class _GrammarWriter:
         self._format = reply_format
         self._is_harmony = reply_format.calls is CallFormat.HARMONY
 
-    def write_answer(self, constraint: Constraint) -> Constraint:
-        """The answer is held; thoughts before it are free."""
-        if not self._format.thinks:
+    def write_answer(
+        self, constraint: Constraint, tools: Sequence[Mapping[str, Any]] = ()
+    ) -> Constraint:
+        """The answer is held, or calls of `tools` come in its place; thoughts before are free."""
+        if not self._format.thinks and not tools:
             return constraint
+        if tools and self._format.calls is CallFormat.LLAMA3:
+            # Both begin with a brace, and llguidance's lexer does not go back.
+            raise UsageError(
+                "This model writes calls as bare JSON: a response_format and tools that it may or "
+                "may not call cannot both hold for one reply; with tool_choice `none` the format "
+                "holds."
+            )
         head = self._join(harmony.CHANNEL, "final", harmony.MESSAGE) if self._is_harmony else ""
-        rules = [f"start: {self._thoughts()} {head} answer", *self._thought_rules()]
+        rules = [f"reply: {head} answer{' | calls' if tools else ''}"]
+        rules += self._call_rules(tools, may_repeat=True) if tools else []
         if isinstance(constraint, Grammar):
-            return Grammar("\n".join([*rules, "answer: @answer"]), (("answer", constraint.lark),))
-        return Grammar(
-            "\n".join([*rules, f"answer: %json {schema_text(json_schema_of(constraint))}"])
-        )
+            return self._finish([*rules, "answer: @answer"], (("answer", constraint.lark),))
+        return self._finish([*rules, f"answer: %json {schema_text(json_schema_of(constraint))}"])
 
     def write_calls(self, tools: Sequence[Mapping[str, Any]], may_repeat: bool) -> Grammar:
         """One call of one of `tools`, or several where the format and `may_repeat` allow it."""
+        return self._finish(["reply: calls", *self._call_rules(tools, may_repeat)])
+
+    def _finish(self, rules: Iterable[str], parts: tuple[tuple[str, str], ...] = ()) -> Grammar:
+        thoughts = self._thoughts() if self._format.thinks else ""
+        start = f"start: {thoughts} reply"
+        return Grammar("\n".join([start, *rules, *self._thought_rules()]), parts)
+
+    def _call_rules(self, tools: Sequence[Mapping[str, Any]], may_repeat: bool) -> list[str]:
         write = self._call_writer()
         start, between, end, repeats = self._frame()
         rules = [f"call_{i}: {write(tool_name(tool), i)}" for i, tool in enumerate(tools)]
@@ -74,10 +91,8 @@ class _GrammarWriter:
             for i, tool in enumerate(tools)
         ]
         names = " | ".join(f"call_{i}" for i in range(len(tools)))
-        more = f"({between} call){{0,{_MAX_FORCED_CALLS - 1}}}" if may_repeat and repeats else ""
-        thoughts = self._thoughts() if self._format.thinks else ""
-        rules += [f"start: {thoughts} {start} call {more} {end}", f"call: {names}"]
-        return Grammar("\n".join([*rules, *self._thought_rules()]))
+        more = f"({between} call){{0,{_MAX_CALLS - 1}}}" if may_repeat and repeats else ""
+        return [*rules, f"calls: {start} call {more} {end}", f"call: {names}"]
 
     def _frame(self) -> tuple[str, str, str, bool]:
         """What stands before, between and behind calls, and whether there may be several."""
@@ -111,7 +126,8 @@ class _GrammarWriter:
             case CallFormat.HARMONY:
                 return lambda name, i: f"{self._join(*_harmony_head(name))} arguments_{i}"
         raise UsageError(
-            "How this model writes calls of tools is not known, so that none can be forced."
+            "How this model writes calls of tools is not known, so that none can be forced, nor "
+            "stand in place of a reply that is held to a format."
         )
 
     def _thoughts(self) -> str:
