@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from app.core.memory_shortage import MemoryHolder, MemoryShortage
 from app.core.sentence import Sentence
 
 
@@ -42,6 +45,31 @@ class PortBusyError(ResourceError):
     ) -> None:
         super().__init__(message, detail=detail, **values)
         self.free_port = free_port
+
+
+class MemoryShortageError(ResourceError):
+    """Too little memory for a model or a reply; `shortage` has the numbers, and what would help."""
+
+    def __init__(
+        self,
+        message: str,
+        /,
+        *,
+        detail: str = "",
+        shortage: MemoryShortage | None = None,
+        **values: object,
+    ) -> None:
+        super().__init__(message, detail=detail, **values)
+        self.shortage = shortage
+
+    def with_holders(self, holders: tuple[MemoryHolder, ...]) -> None:
+        """Says who has the memory, too."""
+        if self.shortage is not None:
+            self.shortage = replace(self.shortage, holders=holders)
+
+
+class OutOfMemoryError(ResourceError):
+    """An allocation failed while a model ran; what asked for it is as it was before."""
 
 
 class HubAccessError(InvalidSourceError):

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from app.core import errors
 from app.core.cards import CardSample
-from app.core.errors import AppError, JobCancelledError
+from app.core.errors import AppError, JobCancelledError, MemoryShortageError
+from app.core.memory_shortage import MemoryShortage
 from app.core.sentence import Sentence
 
 
@@ -22,17 +23,22 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """An error in a form that can be pickled: `kind` is the class name of the `AppError`."""
+    """An error in a form that can be pickled: `kind` is the class name of the `AppError`.
+
+    `shortage` is set where too little memory is the reason, and the numbers are known.
+    """
 
     kind: str
     message: str
     detail: str = ""
+    shortage: MemoryShortage | None = None
 
     @classmethod
     def from_exception(cls, error: BaseException) -> ErrorInfo:
         """Keeps an AppError's sentence; anything else becomes an internal error."""
         if isinstance(error, AppError):
-            return cls(type(error).__name__, error.message, error.detail)
+            shortage = error.shortage if isinstance(error, MemoryShortageError) else None
+            return cls(type(error).__name__, error.message, error.detail, shortage)
         reason = str(error) or type(error).__name__
         return cls(
             "InternalError", Sentence("Internal error: {reason}", reason=reason), repr(error)
@@ -41,6 +47,8 @@ class ErrorInfo:
     def to_exception(self) -> AppError:
         """The other way: the AppError that this was made of."""
         kind = getattr(errors, self.kind, AppError)
+        if kind is MemoryShortageError:
+            return MemoryShortageError(self.message, detail=self.detail, shortage=self.shortage)
         return kind() if kind is JobCancelledError else kind(self.message, detail=self.detail)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
-from app.core.errors import AppError
+from app.core.errors import AppError, MemoryShortageError, OutOfMemoryError
 from app.core.events import (
     ErrorInfo,
     FinishReason,
@@ -17,6 +18,7 @@ from app.core.events import (
     TokenLogprob,
     TokensGenerated,
 )
+from app.core.memory_shortage import MemoryShortage
 from app.engine.executors.base import Executor, MemoryUse
 from app.engine.kv_archive import KVArchive
 from app.engine.kv_cache import KVCache
@@ -37,15 +39,20 @@ RequestEvent = (
 
 
 class Engine:
-    """A loaded model and the sequences it works on."""
+    """A loaded model and the sequences it works on.
+
+    `describe_shortage` gives the numbers for a reply that memory was too short for.
+    """
 
     def __init__(
         self,
         executor: Executor,
         tokenizer: Tokenizer,
         pacer: PrefillPacer | None = None,
+        describe_shortage: Callable[[], MemoryShortage | None] = lambda: None,
     ) -> None:
         self._executor = executor
+        self._describe_shortage = describe_shortage
         self._tokenizer = tokenizer
         self._kv_cache = KVCache(executor)
         self._pacer = pacer or PrefillPacer(executor.max_pass_tokens)
@@ -148,10 +155,24 @@ class Engine:
             return []
         chunks = [scheduled.chunk for scheduled in batch]
         began_s = time.perf_counter()
-        token_ids = self._executor.sample(chunks, [scheduled.sampler for scheduled in batch])
+        try:
+            token_ids = self._executor.sample(chunks, [scheduled.sampler for scheduled in batch])
+        except (MemoryError, OutOfMemoryError) as error:
+            return [self._abandon(batch, error)]
         self._record(batch, time.perf_counter() - began_s)
         pairs = zip(batch, token_ids, strict=True)
         return [event for scheduled, token in pairs for event in self._advance(scheduled, token)]
+
+    def _abandon(self, batch: list[ScheduledChunk], error: Exception) -> RequestFailed:
+        """One reply ends for want of memory; the model stays, and the others go on."""
+        self._executor.recover()
+        last = self._scheduler.abandon(batch)
+        shortage = MemoryShortageError(
+            "The machine has run out of memory for this reply; the model stays loaded.",
+            detail=repr(error),
+            shortage=self._describe_shortage(),
+        )
+        return RequestFailed(last.request_id, ErrorInfo.from_exception(shortage))
 
     def do_chore(self) -> None:
         """A small piece of what can wait: saves a page of a conversation to the disk."""

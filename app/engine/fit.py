@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from app.core.cards import Card
 from app.core.device import choose_device
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 from app.engine.executors.cuda.executor import check_runnable
 from app.engine.memory_plan import (
     GRID_BITS,
     FitRow,
     available_memory_bytes,
     fit_table,
-    grid_scheme,
     native_max_model_len,
 )
 from app.engine.vram_plan import (
@@ -21,12 +21,11 @@ from app.engine.vram_plan import (
     LinearSizes,
     card_kv_bytes_per_token,
     expected_state,
+    grid_sizes,
     longest_context,
-    scheme_bytes,
     sum_weights,
 )
 from app.spec.model_spec import ModelSpec
-from app.spec.weights import has_bias, stays_dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,9 @@ class ExactSizes:
 
     memory_bytes: int
     on_card: LinearSizes
+
+
+_NO_ARCHITECTURE = Sentence("The card cannot run this architecture yet.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def fit_machine(spec: ModelSpec, exact: ExactSizes | None) -> MachineFit:
     if choice.card is not None and _can_run(spec):
         return MachineFit(choice.device, choice.note, _card_rows(spec, choice.card, exact))
     exact_bytes = exact.memory_bytes if exact else None
-    note = choice.note if choice.card is None else "The card cannot run this architecture yet."
+    note = choice.note if choice.card is None else _NO_ARCHITECTURE
     rows = fit_table(spec, available_memory_bytes(), exact_bytes, "cpu")
     return MachineFit("cpu", note, rows)
 
@@ -71,7 +73,7 @@ def _can_run(spec: ModelSpec) -> bool:
 
 def _card_rows(spec: ModelSpec, card: Card, exact: ExactSizes | None) -> list[FitRow]:
     available = expected_state(card).available_bytes
-    sizes = {grid: sum_weights(spec, _grid_sizes(spec, bits)) for grid, bits in GRID_BITS.items()}
+    sizes = {grid: sum_weights(spec, grid_sizes(spec, bits)) for grid, bits in GRID_BITS.items()}
     if exact is not None:
         sizes = {"exact": sum_weights(spec, exact.on_card), **sizes}
     limit = native_max_model_len(spec)
@@ -88,11 +90,3 @@ def _card_rows(spec: ModelSpec, card: Card, exact: ExactSizes | None) -> list[Fi
         )
         for grid, size in sizes.items()
     ]
-
-
-def _grid_sizes(spec: ModelSpec, bits: int) -> LinearSizes:
-    def size(name: str, shape: tuple[int, int]) -> int:
-        quant = None if stays_dense(name) else grid_scheme(name, bits)
-        return scheme_bytes(quant, shape, has_bias(spec, name))
-
-    return size

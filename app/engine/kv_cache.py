@@ -138,6 +138,14 @@ class KVCache:
         if snapshots.longest(node, num_tokens) != num_tokens:
             snapshots.save(node, num_tokens, self._executor.read_state(lease.slot))
 
+    def lose_state(self, lease: KVLease) -> None:
+        """The slot's recurrent state is not that behind the tokens of the lease any more."""
+        lease.state_tokens = -1
+
+    def drop_cached(self) -> None:
+        """Forgets ended sequences: the next pages are some that an executor has memory for."""
+        self._tree.drop_unused()
+
     def release(self, lease: KVLease) -> None:
         """Frees slot and pages; what they hold stays for the next prompt that begins alike."""
         self.keep_state(lease)

@@ -56,7 +56,7 @@ def load_engine(
     `activations` are the cpu executor's; the cuda executor's are float16, and the reference
     executor's, like its cache, float32.
     Raises CheckpointError for a damaged folder, UnsupportedError for a model or device that is
-    refused, ResourceError when it does not fit, UsageError for a context it cannot have, and
+    refused, MemoryShortageError when it does not fit, UsageError for a context it cannot have, and
     MissingExtraError for a device whose package is not installed. Nothing stays open then.
     """
     started_s = time.monotonic()
@@ -88,7 +88,7 @@ def load_engine(
         num_slots=executor.num_slots,
         num_pages=executor.num_pages,
     )
-    engine = Engine(executor, tokenizer)
+    engine = Engine(executor, tokenizer, describe_shortage=placed.describe_shortage)
     note_use(model_dir)
     hold = Hold(model_dir, "loaded")
     return LoadedEngine(engine, executor, tokenizer, checkpoint, model, hold, placed.card_watch)

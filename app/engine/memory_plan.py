@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
 from app.checkpoint.layout import stored_bytes
 from app.checkpoint.schemes import VOCABULARY_BITS, QuantScheme, ScaleDtype, Scheme
-from app.core.errors import ResourceError, UsageError
+from app.core.errors import MemoryShortageError, UsageError
+from app.core.memory_shortage import MemoryRemedy, MemoryShortage, RemedyKind
 from app.engine.executors import cpu_workspace
 from app.engine.executors.block_tables import pages_for
 from app.engine.executors.cpu_workspace import whole_vectors
 from app.engine.executors.factory import executor_class
 from app.engine.kv_dtype import kv_head_bytes
 from app.engine.pool_plan import choose_pages, choose_slots
+from app.engine.remedies import choose_remedies
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeType
 from app.spec.weights import VOCABULARY_LINEARS, iter_linears, iter_vectors, stays_dense
@@ -31,11 +33,16 @@ _DENSE_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class ExecutorCosts:
-    """What an executor will hold: its weights, and what its KV cache stores."""
+    """What an executor will hold: its weights, and what its KV cache stores.
+
+    What else it could hold: a cache of 8 bits, weights of 3 (None: those would not be smaller).
+    """
 
     weights_bytes: int
     kv_dtype: str
     expands_latents: bool = False
+    has_int8_kv: bool = False
+    w3_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +128,11 @@ def plan_memory(
     )
     per_token = kv_bytes_per_token(spec, costs.kv_dtype, expands_latents=costs.expands_latents)
     workspace = workspace_bytes(spec)
-    left = available_bytes - costs.weights_bytes - workspace
     needed_len = limit if wanted_len is not None else min(limit, MIN_MODEL_LEN)
 
     def longest(count: int) -> int:
         num_contexts = 1 if shares_pages else count
-        left_bytes = left - spec.state_bytes * count
-        return min(limit, _num_fitting(left_bytes, per_token * num_contexts, limit))
+        return _longest_context(spec, costs, available_bytes, limit, count, num_contexts)
 
     if shares_pages:
         num_slots, fitting = choose_slots(num_slots, longest, needed_len)
@@ -136,15 +141,11 @@ def plan_memory(
     states = spec.state_bytes * num_slots
     if fitting < needed_len:
         num_contexts = 1 if shares_pages else num_slots
-        needed = costs.weights_bytes + workspace + states + needed_len * per_token * num_contexts
-        raise ResourceError(
-            "The model needs {needed} of memory for a context of {needed_len} tokens, {weights} "
-            "of it for weights; only {available} are free.",
-            needed=_gib(needed),
-            needed_len=needed_len,
-            weights=_gib(costs.weights_bytes),
-            available=_gib(available_bytes),
+        kv_bytes = states + needed_len * per_token * num_contexts
+        raise _refusal(
+            memory_shortage(spec, costs, available_bytes, needed_len, kv_bytes, limit=limit)
         )
+    left = available_bytes - costs.weights_bytes - workspace
     num_pages = num_slots * pages_for(fitting)
     if shares_pages:
         left_bytes = left - states - fitting * per_token
@@ -161,6 +162,67 @@ def plan_memory(
     )
 
 
+def memory_shortage(
+    spec: ModelSpec,
+    costs: ExecutorCosts,
+    available_bytes: int,
+    max_model_len: int,
+    kv_bytes: int,
+    *,
+    limit: int,
+) -> MemoryShortage:
+    """A context of `max_model_len` tokens, whose cache would take `kv_bytes`, in numbers; `limit`
+    is the context that is wanted of a remedy."""
+    workspace = workspace_bytes(spec)
+    choices = {RemedyKind.CONTEXT: costs}
+    if costs.has_int8_kv and costs.kv_dtype != "int8":
+        choices[RemedyKind.INT8_KV] = replace(costs, kv_dtype="int8")
+    if costs.w3_bytes is not None and costs.w3_bytes < costs.weights_bytes:
+        choices[RemedyKind.W3] = replace(costs, weights_bytes=costs.w3_bytes)
+    found = [
+        MemoryRemedy(kind, _longest_context(spec, c, available_bytes, limit), c.weights_bytes)
+        for kind, c in choices.items()
+    ]
+    return MemoryShortage(
+        card="",
+        needed_bytes=costs.weights_bytes + kv_bytes + workspace,
+        free_bytes=available_bytes,
+        total_bytes=psutil.virtual_memory().total,
+        max_model_len=max_model_len,
+        weights_bytes=costs.weights_bytes,
+        kv_bytes=kv_bytes,
+        workspace_bytes=workspace,
+        remedies=choose_remedies(found, min(limit, MIN_MODEL_LEN), limit),
+    )
+
+
+def _longest_context(
+    spec: ModelSpec,
+    costs: ExecutorCosts,
+    available_bytes: int,
+    limit: int,
+    num_slots: int = 1,
+    num_contexts: int = 1,
+) -> int:
+    """The most tokens, at most `limit`, that fit beside the states of so many slots."""
+    per_token = kv_bytes_per_token(spec, costs.kv_dtype, expands_latents=costs.expands_latents)
+    left = available_bytes - costs.weights_bytes - workspace_bytes(spec)
+    left -= spec.state_bytes * num_slots
+    return min(limit, _num_fitting(left, per_token * num_contexts, limit))
+
+
+def _refusal(shortage: MemoryShortage) -> MemoryShortageError:
+    return MemoryShortageError(
+        "The model needs {needed} of memory for a context of {needed_len} tokens, {weights} "
+        "of it for weights; only {available} are free.",
+        needed=_gib(shortage.needed_bytes),
+        needed_len=shortage.max_model_len,
+        weights=_gib(shortage.weights_bytes),
+        available=_gib(shortage.free_bytes),
+        shortage=shortage,
+    )
+
+
 def fit_table(
     spec: ModelSpec,
     available_bytes: int,
@@ -173,7 +235,7 @@ def fit_table(
     without it there is no such row. `max_context` is 0 where even the weights do not fit.
     """
     executor = executor_class(device)
-    sizes = {grid: _grid_weights_bytes(spec, bits) for grid, bits in GRID_BITS.items()}
+    sizes = {grid: grid_weights_bytes(spec, bits) for grid, bits in GRID_BITS.items()}
     if exact_weights_bytes is not None:
         sizes = {"exact": exact_weights_bytes, **sizes}
     per_token, small = (
@@ -220,7 +282,8 @@ def check_wanted_len(spec: ModelSpec, wanted_len: int) -> int:
     return wanted_len
 
 
-def _grid_weights_bytes(spec: ModelSpec, bits: int) -> int:
+def grid_weights_bytes(spec: ModelSpec, bits: int) -> int:
+    """All weights, were they converted to a plain grid of `bits`."""
     linears = sum(
         _DENSE_BYTES * math.prod(shape)
         if stays_dense(name)

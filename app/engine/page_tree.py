@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.core.errors import EngineError
+from app.core.errors import EngineError, OutOfMemoryError
 from app.engine.executors.block_tables import KV_PAGE_TOKENS
 
 CopyPage = Callable[[int, int], None]
@@ -123,7 +123,7 @@ class PageTree:
         """A table that holds a prefix that was just found.
 
         A page that is shared in part is copied, or taken over where nobody else needs it; where
-        there is no page for the copy, the table ends before it.
+        there is no page or no memory for the copy, the table ends before it.
         """
         table = BlockTable()
         for node in prefix.nodes:
@@ -187,6 +187,11 @@ class PageTree:
                 if num_shared:
                     yield child, num_shared
 
+    def drop_unused(self) -> None:
+        """Forgets what no table holds; its pages are the next that are taken."""
+        while self._unused_leaves:
+            self._drop_oldest()
+
     def _hold(self, table: BlockTable, node: PageNode) -> None:
         if not node.num_refs:
             self._num_unused -= 1
@@ -202,12 +207,19 @@ class PageTree:
         page = self._take_page()
         self._note_leaf(node, is_oldest=False)
         if page is not None:
-            self._copy_page(node.page, page)
-            self._insert(table, page, node.token_ids[:num_shared])
+            self._copy_part(table, node, page, num_shared)
         elif not node.num_refs and not node.children:
             del node.token_ids[num_shared:]
             self._on_cut(node)
             self._hold(table, node)
+
+    def _copy_part(self, table: BlockTable, node: PageNode, page: int, num_shared: int) -> None:
+        try:
+            self._copy_page(node.page, page)
+        except OutOfMemoryError:  # then the part is computed anew
+            self._free.append(page)
+        else:
+            self._insert(table, page, node.token_ids[:num_shared])
 
     def _writable(self, table: BlockTable) -> PageNode:
         if not table.nodes or len(table.nodes[-1].token_ids) == self._page_tokens:

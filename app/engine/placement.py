@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from app.checkpoint.reader import Checkpoint
 from app.core.cards import Card, read_memory
 from app.core.device import DeviceChoice, fall_back
-from app.core.errors import MissingExtraError, ResourceError, UnsupportedError
+from app.core.errors import (
+    MemoryShortageError,
+    MissingExtraError,
+    OutOfMemoryError,
+    ResourceError,
+    UnsupportedError,
+)
+from app.core.memory_shortage import MemoryShortage
 from app.engine.card_watch import CardWatch
 from app.engine.executors import factory
 from app.engine.executors.base import Executor
-from app.engine.executors.block_tables import pages_for
-from app.engine.memory_plan import ExecutorCosts, MemoryPlan, available_memory_bytes, plan_memory
+from app.engine.executors.block_tables import KV_PAGE_TOKENS, pages_for
+from app.engine.memory_holders import card_holders, memory_holders
+from app.engine.memory_plan import (
+    GRID_BITS,
+    ExecutorCosts,
+    MemoryPlan,
+    available_memory_bytes,
+    grid_weights_bytes,
+    memory_shortage,
+    plan_memory,
+)
 from app.engine.vram_plan import (
     KvOptions,
     VramPlan,
+    card_state_beside,
     measured_state,
     plan_vram,
     stored_weights_bytes,
+    vram_shortage,
 )
 from app.spec.model_spec import ModelSpec
+
+if TYPE_CHECKING:
+    from app.engine.executors.cuda.launcher import Launcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +65,16 @@ class LoadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A loaded executor, and what was planned; `vram` and `card_watch` are set on a card."""
+    """A loaded executor, and what was planned; `vram` and `card_watch` are set on a card.
+
+    `describe_shortage` says what would help when an allocation fails while it runs.
+    """
 
     executor: Executor
     note: str
     max_model_len: int
     kv_bytes_per_token: int
+    describe_shortage: Callable[[], MemoryShortage]
     vram: VramPlan | None = None
     card_watch: CardWatch | None = None
 
@@ -61,8 +89,9 @@ def place(
     """Plans and loads.
 
     With `is_auto`, what the card cannot run or hold runs on the CPU, and `note` says why. Raises
-    UnsupportedError for a model that is refused, ResourceError when it does not fit, UsageError
-    for a context it cannot have, and MissingExtraError for a device whose package is missing.
+    UnsupportedError for a model that is refused, MemoryShortageError when it does not fit,
+    UsageError for a context it cannot have, and MissingExtraError for a device whose package is
+    missing.
     """
     if choice.card is not None:
         try:
@@ -84,13 +113,15 @@ def _place_on_card(
     weights_bytes = stored_weights_bytes(checkpoint, spec)
     before = read_memory(card)
     launcher = factory.create_launcher()
+    kv = KvOptions(kv_dtype, options.num_slots, options.max_model_len, options.shares_pages)
     try:
         state = measured_state(card.name, before, launcher.memory())
-        kv = KvOptions(kv_dtype, options.num_slots, options.max_model_len, options.shares_pages)
         plan = plan_vram(spec, weights_bytes, state, kv)
-        launcher.reserve(plan.needed_bytes)
-    except BaseException:
+        _reserve(launcher, spec, plan, kv)
+    except BaseException as error:
         launcher.close()
+        if isinstance(error, MemoryShortageError):
+            error.with_holders(card_holders(card))
         raise
     executor = CudaExecutor(
         checkpoint,
@@ -101,36 +132,97 @@ def _place_on_card(
         launcher=launcher,
         kv_dtype=kv_dtype,
     )
-    watch = CardWatch(card, launcher, state)
+
+    def describe_shortage() -> MemoryShortage:
+        """Now: what the executor holds already is its own to use."""
+        now = card_state_beside(launcher.memory(), state, plan.needed_bytes)
+        options = replace(kv, num_slots=plan.num_slots)
+        length = plan.max_model_len
+        shortage = vram_shortage(spec, weights_bytes, now, options, length, length)
+        return replace(shortage, holders=card_holders(card))
+
     return Placement(
-        executor, choice.note, plan.max_model_len, plan.kv_bytes_per_token, plan, watch
+        executor,
+        choice.note,
+        plan.max_model_len,
+        plan.kv_bytes_per_token,
+        describe_shortage,
+        plan,
+        CardWatch(card, launcher, state),
     )
+
+
+def _reserve(launcher: Launcher, spec: ModelSpec, plan: VramPlan, kv: KvOptions) -> None:
+    """Takes the planned memory; MemoryShortageError where others were faster."""
+    try:
+        launcher.reserve(plan.needed_bytes)
+    except OutOfMemoryError as error:
+        state = card_state_beside(launcher.memory(), plan.state, 0)
+        length = plan.max_model_len
+        shortage = vram_shortage(spec, plan.weights_bytes, state, kv, length, length)
+        raise MemoryShortageError(error.message, detail=error.detail, shortage=shortage) from error
 
 
 def _place_in_memory(
     checkpoint: Checkpoint, spec: ModelSpec, choice: DeviceChoice, options: LoadOptions
 ) -> Placement:
-    kind = factory.executor_class(choice.device)
-    costs = ExecutorCosts(
-        kind.plan_weights_bytes(checkpoint, spec),
-        kind.kv_dtype_for(options.kv_dtype),
-        kind.expands_latents,
-    )
+    costs = _memory_costs(checkpoint, spec, choice.device, options.kv_dtype)
     available = available_memory_bytes()
-    plan = plan_memory(
-        spec, costs, available, options.max_model_len, options.num_slots, options.shares_pages
-    )
-    executor = factory.create_executor(
-        choice.device,
-        checkpoint,
-        spec,
+    try:
+        plan = plan_memory(
+            spec, costs, available, options.max_model_len, options.num_slots, options.shares_pages
+        )
+    except MemoryShortageError as error:
+        error.with_holders(memory_holders())
+        raise
+    describe = partial(_describe_memory, spec, costs, plan)
+    try:
+        executor = factory.create_executor(
+            choice.device,
+            checkpoint,
+            spec,
+            plan.max_model_len,
+            plan.num_slots,
+            options.activations,
+            options.kv_dtype,
+            num_pages=_pool_of(plan),
+        )
+    except (MemoryError, OutOfMemoryError) as error:
+        raise MemoryShortageError(
+            "The machine has run out of memory while the model was loaded.",
+            detail=repr(error),
+            shortage=describe(),
+        ) from error
+    return Placement(
+        executor,
+        choice.note,
         plan.max_model_len,
-        plan.num_slots,
-        options.activations,
-        options.kv_dtype,
-        num_pages=_pool_of(plan),
+        plan.kv_bytes_per_token,
+        lambda: describe(executor.memory_use().total_bytes),
     )
-    return Placement(executor, choice.note, plan.max_model_len, plan.kv_bytes_per_token)
+
+
+def _memory_costs(
+    checkpoint: Checkpoint, spec: ModelSpec, device: str, kv_dtype: str
+) -> ExecutorCosts:
+    kind = factory.executor_class(device)
+    return ExecutorCosts(
+        kind.plan_weights_bytes(checkpoint, spec),
+        kind.kv_dtype_for(kv_dtype),
+        kind.expands_latents,
+        "int8" in kind.kv_dtypes,
+        grid_weights_bytes(spec, GRID_BITS["w3"]) if kind.keeps_weights_packed else None,
+    )
+
+
+def _describe_memory(
+    spec: ModelSpec, costs: ExecutorCosts, plan: MemoryPlan, own_bytes: int = 0
+) -> MemoryShortage:
+    """Now: what the executor holds already, `own_bytes`, is its own to use."""
+    kv_bytes = plan.state_bytes + plan.num_pages * KV_PAGE_TOKENS * plan.kv_bytes_per_token
+    available, length = available_memory_bytes() + own_bytes, plan.max_model_len
+    shortage = memory_shortage(spec, costs, available, length, kv_bytes, limit=length)
+    return replace(shortage, holders=memory_holders())
 
 
 def _pool_of(plan: MemoryPlan | VramPlan) -> int | None:

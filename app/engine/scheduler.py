@@ -8,6 +8,7 @@ from itertools import count
 
 import numpy as np
 
+from app.core.errors import OutOfMemoryError
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS, LogitsWanted, SequenceChunk
 from app.engine.executors.block_tables import KV_PAGE_TOKENS, pages_for
 from app.engine.kv_archive import KVArchive, KVRestoration
@@ -119,6 +120,23 @@ class Scheduler:
         if sequence.num_computed == _kept_state(sequence.prompt_ids):
             self.kv_cache.keep_state(lease)
 
+    def abandon(self, batch: list[ScheduledChunk]) -> Sequence:
+        """The step ran out of memory: its last sequence, which is given up; the others run again.
+
+        Nobody knows what recurrent states have seen: those sequences are computed anew. An executor
+        that allocates pages as they are reached has none for further ones: ended sequences give
+        theirs.
+        """
+        sequences = [scheduled.sequence for scheduled in batch]
+        last = max(sequences, key=_rank)
+        for sequence in sequences if self.kv_cache.is_recurrent else ():
+            self.kv_cache.lose_state(sequence.open_lease)
+            if sequence is not last:
+                self._preempt(sequence)
+        self._end(last)
+        self.kv_cache.drop_cached()
+        return last
+
     # --- from waiting to running -----------------------------------------------------------------
 
     def _admit(self) -> None:
@@ -220,7 +238,12 @@ class Scheduler:
 
     def _restore(self, sequence: Sequence, restoration: KVRestoration) -> None:
         """Fetches a page in place of a piece of a prompt: replies wait for one page at most."""
-        if self._reserve(sequence, restoration.next_tokens) and not restoration.advance():
+        if not self._reserve(sequence, restoration.next_tokens):
+            return
+        try:
+            if not restoration.advance():
+                sequence.restoration = None
+        except OutOfMemoryError:  # then the rest is computed anew
             sequence.restoration = None
 
     def _reserve(self, sequence: Sequence, num_tokens: int) -> bool:

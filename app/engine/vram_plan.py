@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import QuantScheme
 from app.core.cards import Card, CardMemory, read_memory
-from app.core.errors import ResourceError
+from app.core.errors import MemoryShortageError
+from app.core.memory_shortage import MemoryRemedy, MemoryShortage, RemedyKind
+from app.core.sentence import Sentence
 from app.engine.executors.block_tables import KV_PAGE_TOKENS, pages_for
 from app.engine.executors.cuda.buffers import KvLayout, cached_position
 from app.engine.executors.cuda.launcher import DeviceMemory
@@ -24,13 +26,23 @@ from app.engine.executors.cuda.measure import (
     vector_bytes,
 )
 from app.engine.memory_plan import (
+    GRID_BITS,
     MIN_MODEL_LEN,
     check_wanted_len,
+    grid_scheme,
     native_max_model_len,
 )
 from app.engine.pool_plan import choose_pages, choose_slots
+from app.engine.remedies import choose_remedies
 from app.spec.model_spec import ModelSpec
-from app.spec.weights import is_on_card, is_router, iter_linears, iter_vectors
+from app.spec.weights import (
+    has_bias,
+    is_on_card,
+    is_router,
+    iter_linears,
+    iter_vectors,
+    stays_dense,
+)
 from kernels.cuda.pack import TILE_ROWS
 
 # Modules, graphs and the driver's own growth while they run.
@@ -113,6 +125,12 @@ def measured_state(card: str, before: CardMemory | None, after: DeviceMemory) ->
     return VramState(card, after.total_bytes, other, used - other, _reserve_bytes())
 
 
+def card_state_beside(now: DeviceMemory, at_start: VramState, own_bytes: int) -> VramState:
+    """Later, beside a model that holds `own_bytes`: what was taken since is others'."""
+    used = now.total_bytes - now.free_bytes
+    return replace(at_start, other_bytes=max(0, used - own_bytes - at_start.context_bytes))
+
+
 def expected_state(card: Card) -> VramState:
     """Before there is a context: others' use by NVML, none where that cannot tell."""
     memory = read_memory(card)
@@ -163,6 +181,16 @@ def scheme_bytes(quant: QuantScheme | None, shape: tuple[int, int], has_bias: bo
     return linear_bytes(quant, shape, ("bias",) if has_bias else ())
 
 
+def grid_sizes(spec: ModelSpec, bits: int) -> LinearSizes:
+    """What each linear would take on a plain grid of `bits`."""
+
+    def size(name: str, shape: tuple[int, int]) -> int:
+        quant = None if stays_dense(name) else grid_scheme(name, bits)
+        return scheme_bytes(quant, shape, has_bias(spec, name))
+
+    return size
+
+
 def plan_vram(
     spec: ModelSpec, weights_bytes: int, state: VramState, options: KvOptions
 ) -> VramPlan:
@@ -185,7 +213,9 @@ def plan_vram(
     else:
         fitting = longest_context(spec, room, options, limit)
     if fitting < needed_len:
-        raise ResourceError(_refusal(spec, weights_bytes, state, options, needed_len, fitting))
+        remedy = _remedy(spec, room, options, needed_len, fitting)
+        shortage = vram_shortage(spec, weights_bytes, state, options, needed_len, limit)
+        raise MemoryShortageError(_refusal(shortage, state, remedy), shortage=shortage)
     layout = _final_layout(spec, room, options, fitting)
     sizes = measure_buffers(spec, layout)
     return VramPlan(
@@ -233,23 +263,56 @@ def _buffers_bytes(spec: ModelSpec, layout: KvLayout) -> int:
     return sizes.kv_bytes + sizes.workspace_bytes
 
 
-def _refusal(
+def vram_shortage(
     spec: ModelSpec,
     weights_bytes: int,
     state: VramState,
     options: KvOptions,
     needed_len: int,
-    fitting: int,
-) -> str:
+    limit: int,
+) -> MemoryShortage:
+    """A context of `needed_len` tokens in numbers; `limit` is what is wanted of a remedy."""
     sizes = measure_buffers(spec, options.layout(needed_len))
-    needed = weights_bytes + sizes.kv_bytes + sizes.workspace_bytes
-    return (
-        f"The model needs {_gib(needed)} of the {state.name} for a context of {needed_len} tokens "
-        f"(weights {_gib(weights_bytes)}, KV cache {_gib(sizes.kv_bytes)}, workspace "
-        f"{_gib(sizes.workspace_bytes)}); of its {_gib(state.total_bytes)}, "
-        f"{_gib(state.available_bytes)} can be used: other programs hold "
-        f"{_gib(state.other_bytes)}, CUDA {_gib(state.context_bytes)}. "
-        + _remedy(spec, state.available_bytes - weights_bytes, options, needed_len, fitting)
+    alone = replace(options, num_slots=1) if options.shares_pages else options
+    w3_bytes = sum_weights(spec, grid_sizes(spec, GRID_BITS["w3"]))
+    choices = {RemedyKind.CONTEXT: (weights_bytes, alone)}
+    if options.kv_dtype != "int8":
+        choices[RemedyKind.INT8_KV] = weights_bytes, replace(alone, kv_dtype="int8")
+    if w3_bytes < weights_bytes:
+        choices[RemedyKind.W3] = w3_bytes, alone
+    found = [
+        MemoryRemedy(kind, longest_context(spec, state.available_bytes - size, kv, limit), size)
+        for kind, (size, kv) in choices.items()
+    ]
+    return MemoryShortage(
+        card=state.name,
+        needed_bytes=weights_bytes + sizes.kv_bytes + sizes.workspace_bytes,
+        free_bytes=state.available_bytes,
+        total_bytes=state.total_bytes,
+        max_model_len=needed_len,
+        weights_bytes=weights_bytes,
+        kv_bytes=sizes.kv_bytes,
+        workspace_bytes=sizes.workspace_bytes,
+        remedies=choose_remedies(found, min(limit, MIN_MODEL_LEN), limit),
+    )
+
+
+def _refusal(shortage: MemoryShortage, state: VramState, remedy: str) -> str:
+    return Sentence(
+        "The model needs {needed} of the {card} for a context of {needed_len} tokens (weights "
+        "{weights}, KV cache {kv}, workspace {workspace}); of its {total}, {available} can be "
+        "used: other programs hold {others}, CUDA {context}. {remedy}",
+        needed=_gib(shortage.needed_bytes),
+        card=state.name,
+        needed_len=shortage.max_model_len,
+        weights=_gib(shortage.weights_bytes),
+        kv=_gib(shortage.kv_bytes),
+        workspace=_gib(shortage.workspace_bytes),
+        total=_gib(state.total_bytes),
+        available=_gib(state.available_bytes),
+        others=_gib(state.other_bytes),
+        context=_gib(state.context_bytes),
+        remedy=remedy,
     )
 
 
@@ -258,11 +321,18 @@ def _remedy(spec: ModelSpec, room: int, options: KvOptions, needed_len: int, fit
     small = replace(options, kv_dtype="int8")
     with_int8 = 0 if options.kv_dtype == "int8" else longest_context(spec, room, small, needed_len)
     if with_int8 >= needed_len:
-        return "With an int8 KV cache it fits."
+        return Sentence("With an int8 KV cache it fits.")
     if fitting >= MIN_MODEL_LEN:
-        more = f", with an int8 KV cache {with_int8}" if with_int8 > fitting else ""
-        return f"A context of {fitting} tokens fits{more}."
-    return "A conversion to 3 bits (w3, or w3w4 with a budget) takes less; so does a smaller model."
+        if with_int8 <= fitting:
+            return Sentence("A context of {fitting} tokens fits.", fitting=fitting)
+        return Sentence(
+            "A context of {fitting} tokens fits, with an int8 KV cache {with_int8}.",
+            fitting=fitting,
+            with_int8=with_int8,
+        )
+    return Sentence(
+        "A conversion to 3 bits (w3, or w3w4 with a budget) takes less; so does a smaller model."
+    )
 
 
 def _reserve_bytes() -> int:

@@ -22,6 +22,14 @@ class NativeError(RuntimeError):
     """The library refused; the message is its reason."""
 
 
+class NativeMemoryError(NativeError):
+    """An allocation of the library failed."""
+
+
+# What `src/api.cpp` says of std::bad_alloc.
+_NO_MEMORY = "out of memory"
+
+
 _SIGNATURES = {
     "di_abi_version": (c_int32, ()),
     "di_last_error": (c_char_p, ()),
@@ -120,11 +128,16 @@ def instruction_sets() -> tuple[str, ...]:
 def check_handle(handle: int | None) -> int:
     """The handle a create function returned; raises NativeError with the reason when it is null."""
     if not handle:
-        raise NativeError(load().di_last_error().decode())
+        raise _last_error()
     return handle
 
 
 def check_code(code: int) -> None:
     """Raises NativeError with the library's reason unless `code` is 0."""
     if code:
-        raise NativeError(load().di_last_error().decode())
+        raise _last_error()
+
+
+def _last_error() -> NativeError:
+    reason = load().di_last_error().decode()
+    return NativeMemoryError(reason) if reason == _NO_MEMORY else NativeError(reason)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from app.core.errors import ResourceError
+from app.core.errors import OutOfMemoryError
 from app.engine.executors.cuda.launcher import (
     Buffer,
     DeviceMemory,
@@ -55,7 +55,7 @@ class HostLauncher(Launcher):
 
     def reserve(self, num_bytes: int) -> None:
         if num_bytes > self.memory().free_bytes:
-            raise ResourceError(f"The card has no room for {num_bytes:,} more bytes.")
+            raise OutOfMemoryError(f"The card has no room for {num_bytes:,} more bytes.")
 
     def allocate(self, num_bytes: int) -> Buffer:
         self.reserve(aligned_bytes(num_bytes))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from app.checkpoint.reader import Checkpoint
 from app.core.errors import ContextLengthError, EngineError
+from app.core.sentence import Sentence
 from app.engine.executors.block_tables import KV_PAGE_TOKENS, BlockTables
 from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
@@ -68,7 +69,7 @@ class StateLengths:
         for chunk in chunks:
             seen = found[chunk.slot]
             if chunk.start not in (0, seen):
-                count = "an unknown number of" if seen is None else seen
+                count = Sentence("an unknown number of") if seen is None else seen
                 raise EngineError(
                     "The state of slot {slot} cannot go to position {start}: it has seen {count} "
                     "tokens, and can only go on or begin anew.",
@@ -111,6 +112,11 @@ class MemoryUse:
     kv_bytes: int
     workspace_bytes: int
 
+    @property
+    def total_bytes(self) -> int:
+        """All of it."""
+        return self.weights_bytes + self.kv_bytes + self.workspace_bytes
+
 
 class Executor(ABC):
     """Runs one checkpoint. Not thread-safe: the engine thread owns it.
@@ -130,6 +136,7 @@ class Executor(ABC):
     # Tokens of prompts and replies that share a pass over the weights; None: they never do.
     max_pass_tokens: ClassVar[int | None] = None
     expands_latents: ClassVar[bool] = False  # before they are cached
+    keeps_weights_packed: ClassVar[bool] = True  # so that fewer bits take less memory
     kv_dtype: str = "fp32"  # of this executor's cache
     activations: str = "fp32"  # what quantized weights are multiplied with
 
@@ -172,7 +179,8 @@ class Executor(ABC):
         """Runs the chunks; returns the token drawn behind each, None where there is no sampler.
 
         The samplers remember what was drawn. A chunk with a sampler asks for its last logits.
-        Raises as `step`, and EngineError for logits that are not finite.
+        Raises as `step`, and EngineError for logits that are not finite. OutOfMemoryError, and
+        MemoryError: nothing was drawn, and the same chunks may run again after `recover`.
         """
         logits = self.step(chunks)
         pairs = zip(samplers, logits, strict=True)
@@ -265,6 +273,10 @@ class Executor(ABC):
                 f"{zlib.crc32(frequencies):08x}",
             )
         )
+
+    def recover(self) -> None:
+        """After a step that ran out of memory: forgets what it had begun, if anything."""
+        return
 
     def check_chunks(self, chunks: Sequence[SequenceChunk]) -> None:
         """Raises what `step` promises, before any cache is touched.

@@ -8,7 +8,8 @@ reaches them, and kept until `close`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ import psutil
 
 from app.checkpoint.reader import Checkpoint
 from app.core.device import KV_DTYPES
-from app.core.errors import EngineError, MissingExtraError
+from app.core.errors import EngineError, MissingExtraError, OutOfMemoryError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
 from app.engine.executors.cpu_plan import (
     RopePlan,
@@ -30,7 +31,7 @@ from app.engine.executors.cpu_workspace import MAX_PASS_TOKENS
 from app.engine.sampling import Sampler
 from app.spec.model_spec import ModelSpec
 from kernels.cpu.build import BuildError
-from kernels.cpu.loader import NativeError
+from kernels.cpu.loader import NativeError, NativeMemoryError
 from kernels.cpu.native import Context, NativeModel, sample
 from kernels.cpu.structures import Sampling
 
@@ -69,7 +70,8 @@ class CpuExecutor(Executor):
         self._weights = NativeWeights(self._context, spec)
         self._model: NativeModel | None = None
         try:
-            self._model = self._load(checkpoint)
+            with _translated_shortage():
+                self._model = self._load(checkpoint)
         except NativeError as error:
             self.close()
             raise EngineError(
@@ -126,7 +128,8 @@ class CpuExecutor(Executor):
         slots = np.concatenate([_slot_rows(chunk) for chunk in chunks])
         positions = np.concatenate([_position_rows(chunk) for chunk in chunks])
         try:
-            result = call(model, (token_ids, slots, positions))
+            with _translated_shortage():
+                result = call(model, (token_ids, slots, positions))
         except NativeError as error:
             raise EngineError("The cpu executor failed: {error}.", error=error) from error
         self.record_chunks(chunks)
@@ -150,13 +153,15 @@ class CpuExecutor(Executor):
         return self._open_model().state_bytes
 
     def _copy_page(self, source: int, target: int) -> None:
-        self._open_model().copy_page(source, target)
+        with _translated_shortage():
+            self._open_model().copy_page(source, target)
 
     def _read_page(self, page: int) -> npt.NDArray[np.uint8]:
         return self._open_model().read_page(page)
 
     def _write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None:
-        self._open_model().write_page(page, data)
+        with _translated_shortage():
+            self._open_model().write_page(page, data)
 
     def _read_state(self, slot: int) -> npt.NDArray[np.uint8]:
         return self._open_model().read_state(slot)
@@ -208,6 +213,14 @@ def default_num_threads() -> int:
     process = psutil.Process()
     allowed = len(process.cpu_affinity()) if hasattr(process, "cpu_affinity") else physical
     return max(1, min(physical, allowed))
+
+
+@contextmanager
+def _translated_shortage() -> Iterator[None]:
+    try:
+        yield
+    except NativeMemoryError as error:
+        raise OutOfMemoryError("The machine has run out of memory.") from error
 
 
 def _create_context(num_threads: int) -> Context:

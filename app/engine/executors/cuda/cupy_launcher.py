@@ -14,8 +14,15 @@ from typing import Any
 
 import numpy.typing as npt
 
-from app.core.errors import EngineError, MissingExtraError, ResourceError
+from app.core.errors import (
+    AppError,
+    EngineError,
+    MissingExtraError,
+    OutOfMemoryError,
+    ResourceError,
+)
 from app.core.paths import home_dir
+from app.core.sentence import Sentence
 from app.engine.executors.cuda.arena import Arena
 from app.engine.executors.cuda.launcher import Buffer, DeviceMemory, Launch, Launcher
 from kernels.cuda import nvrtc
@@ -43,7 +50,7 @@ class CupyLauncher(Launcher):
     def __init__(self) -> None:
         self._cupy = _import_cupy()
         self._runtime: Any = self._cupy.cuda.runtime
-        with self._translated("No NVIDIA card can be used"):
+        with self._translated(Sentence("No NVIDIA card can be used")):
             self._runtime.setDevice(0)
             self._runtime.free(0)  # makes the context, so that `memory` counts it
             properties = self._runtime.getDeviceProperties(0)
@@ -58,7 +65,7 @@ class CupyLauncher(Launcher):
 
     def memory(self) -> DeviceMemory:
         """By cudaMemGetInfo; see `Launcher`."""
-        with self._translated("The card cannot say how much memory it has"):
+        with self._translated(Sentence("The card cannot say how much memory it has")):
             free_bytes, total_bytes = self._runtime.memGetInfo()
         return DeviceMemory(free_bytes, total_bytes)
 
@@ -69,13 +76,17 @@ class CupyLauncher(Launcher):
     def allocate(self, num_bytes: int) -> Buffer:
         """Zeros; see `Launcher`."""
         buffer = self._arena.allocate(num_bytes)
-        with self._translated("The card cannot clear its memory"):
+        with self._translated(Sentence("The card cannot clear its memory")):
             self._runtime.memsetAsync(buffer.address, 0, num_bytes, self._stream.ptr)
         return buffer
 
     def allocate_host(self, num_bytes: int) -> Buffer:
         """Page-locked; its address serves the card too (unified virtual addressing)."""
-        with self._translated(f"No {num_bytes:,} bytes of memory can be locked for the card"):
+        with self._translated(
+            Sentence(
+                "No {num_bytes:,} bytes of memory can be locked for the card", num_bytes=num_bytes
+            )
+        ):
             address = int(self._runtime.hostAlloc(max(num_bytes, 1), _HOST_ALLOC_MAPPED))
         self._host_pieces.append(address)
         ctypes.memset(address, 0, num_bytes)
@@ -87,10 +98,10 @@ class CupyLauncher(Launcher):
         address = self._allocate_piece(num_bytes)
         try:
             yield Buffer(address, num_bytes)
-            with self._translated("The card failed"):
+            with self._translated(Sentence("The card failed")):
                 self._stream.synchronize()
         finally:
-            with self._translated("The card does not take its memory back"):
+            with self._translated(Sentence("The card does not take its memory back")):
                 self._runtime.free(address)
 
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
@@ -103,7 +114,7 @@ class CupyLauncher(Launcher):
     def download(self, buffer: Buffer, array: npt.NDArray[Any]) -> None:
         """Waits for the stream; see `Launcher`."""
         self._copy(array.ctypes.data, buffer.address, array.nbytes, _DEVICE_TO_HOST)
-        with self._translated("The card failed"):
+        with self._translated(Sentence("The card failed")):
             self._stream.synchronize()
 
     def copy(self, source: Buffer, target: Buffer) -> None:
@@ -113,13 +124,13 @@ class CupyLauncher(Launcher):
     def run(self, launches: Sequence[Launch]) -> None:
         """See `Launcher`."""
         functions = [self._function(launch) for launch in launches]
-        with self._translated("The card refuses a kernel"):
+        with self._translated(Sentence("The card refuses a kernel")):
             self._launch_all(launches, functions)
 
     def capture(self, launches: Sequence[Launch]) -> Any:
         """A graph; see `Launcher`."""
         functions = [self._function(launch) for launch in launches]
-        with self._translated("The card cannot record its work"):
+        with self._translated(Sentence("The card cannot record its work")):
             self._stream.begin_capture()
             self._launch_all(launches, functions)
             return self._stream.end_capture()
@@ -129,7 +140,7 @@ class CupyLauncher(Launcher):
 
         Every few replays are timed, by events that nobody waits for.
         """
-        with self._translated("The card failed"):
+        with self._translated(Sentence("The card failed")):
             is_timed = self._timing is None and self.num_replays % _TIMED_REPLAYS == 0
             start = self._record() if is_timed else None
             graph.launch(self._stream)
@@ -149,7 +160,7 @@ class CupyLauncher(Launcher):
     def time_replays_s(self, graph: Any, count: int) -> float:
         """Between two events on the stream; see `Launcher`."""
         events = self._cupy.cuda
-        with self._translated("The card failed"):
+        with self._translated(Sentence("The card failed")):
             start, end = events.Event(), events.Event()
             start.record(self._stream)
             for _ in range(count):
@@ -160,12 +171,12 @@ class CupyLauncher(Launcher):
 
     def is_idle(self) -> bool:
         """Asks the stream; see `Launcher`."""
-        with self._translated("The card failed"):
+        with self._translated(Sentence("The card failed")):
             return bool(self._stream.done)
 
     def close(self) -> None:
         """Waits for what runs, then frees; the context stays until the process ends."""
-        with self._translated("The card failed"):
+        with self._translated(Sentence("The card failed")):
             try:
                 self._stream.synchronize()
             finally:
@@ -181,11 +192,13 @@ class CupyLauncher(Launcher):
             )
 
     def _copy(self, target: int, source: int, num_bytes: int, kind: int) -> None:
-        with self._translated("The card cannot copy"):
+        with self._translated(Sentence("The card cannot copy")):
             self._runtime.memcpyAsync(target, source, num_bytes, kind, self._stream.ptr)
 
     def _allocate_piece(self, num_bytes: int) -> int:
-        with self._translated(f"The card has no room for {num_bytes:,} more bytes"):
+        with self._translated(
+            Sentence("The card has no room for {num_bytes:,} more bytes", num_bytes=num_bytes)
+        ):
             return int(self._runtime.malloc(num_bytes))
 
     def _function(self, launch: Launch) -> Any:
@@ -194,7 +207,9 @@ class CupyLauncher(Launcher):
             self._functions[key] = self._load(launch)
         function = self._functions[key]
         if launch.shared_bytes + _STATIC_SHARED_BYTES > _DEFAULT_SHARED_BYTES:
-            with self._translated(f"The card has too little shared memory for {launch.kernel}"):
+            with self._translated(
+                Sentence("The card has too little shared memory for {kernel}", kernel=launch.kernel)
+            ):
                 driver = self._cupy.cuda.driver
                 driver.funcSetAttribute(function.ptr, _MAX_DYNAMIC_SHARED, launch.shared_bytes)
         return function
@@ -204,13 +219,16 @@ class CupyLauncher(Launcher):
             image = load_image(launch.source, self._target, module_dir())
         except CompileError as error:
             kind = EngineError if nvrtc.is_installed() else MissingExtraError
-            raise kind(
-                f"The kernels cannot be compiled: {error} `python3 dev.py install cuda` installs "
+            sentence = Sentence(
+                "The kernels cannot be compiled: {error} `python3 dev.py install cuda` installs "
                 "the compiler.",
-                detail=error.log,
-            ) from error
+                error=error,
+            )
+            raise kind(sentence, detail=error.log) from error
         module = self._cupy.cuda.function.Module()
-        with self._translated(f"The driver refuses the kernel {launch.kernel}"):
+        with self._translated(
+            Sentence("The driver refuses the kernel {kernel}", kernel=launch.kernel)
+        ):
             module.load(image)
             return module.get_function(launch.kernel)
 
@@ -221,9 +239,10 @@ class CupyLauncher(Launcher):
         try:
             yield
         except (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError) as error:
-            is_short = error.status == _OUT_OF_MEMORY
-            kind = ResourceError if is_short or not hasattr(self, "_arena") else EngineError
-            raise kind(f"{sentence} ({error}).", detail=repr(error)) from error
+            kind: type[AppError] = EngineError if hasattr(self, "_arena") else ResourceError
+            kind = OutOfMemoryError if error.status == _OUT_OF_MEMORY else kind
+            whole = Sentence("{sentence} ({error}).", sentence=sentence, error=error)
+            raise kind(whole, detail=repr(error)) from error
 
 
 def choose_target(major: int, minor: int) -> str:

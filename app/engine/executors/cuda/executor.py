@@ -158,17 +158,24 @@ class CudaExecutor(Executor):
             self.record_chunks(chunks)
             return [token_id]
         rows = dict(list(_iter_decode_rows(chunks, samplers))[:MAX_ROWS])
-        tokens: dict[int, int] = {}
-        if rows:
-            for index, token_id in zip(rows, self._decoder.run(list(rows.values())), strict=True):
-                tokens[index] = rows[index].sampler.record(token_id)
         rest = [index for index in range(len(chunks)) if index not in rows]
-        for index, logits in zip(rest, self._step([chunks[i] for i in rest]), strict=True):
+        # Whatever may run out of memory comes before the first token is drawn.
+        found = self._step([chunks[i] for i in rest])
+        drawn = self._decoder.run(list(rows.values())) if rows else []
+        tokens = {
+            index: rows[index].sampler.record(token_id)
+            for index, token_id in zip(rows, drawn, strict=True)
+        }
+        for index, logits in zip(rest, found, strict=True):
             sampler = samplers[index]
             if sampler is not None:
                 tokens[index] = sampler.sample(logits[-1])
         self.record_chunks(chunks)
         return [tokens.get(index) for index in range(len(chunks))]
+
+    def recover(self) -> None:
+        """What was asked ahead is asked anew; see `Executor`."""
+        self._decoder.forget()
 
     def _draw_behind(self, chunk: SequenceChunk, sampler: Sampler) -> int:
         """The first token of a reply; the device goes on from it."""

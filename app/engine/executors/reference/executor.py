@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from app.checkpoint.reader import Checkpoint
+from app.core.errors import OutOfMemoryError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
 from app.engine.executors.block_tables import pages_for
 from app.engine.executors.reference.cache import (
@@ -22,12 +24,27 @@ from app.engine.executors.reference.network import load_network
 from app.spec.model_spec import ModelSpec
 from app.spec.weights import num_parameters
 
+# What PyTorch's allocator for the CPU says, which has no error of its own.
+_NO_MEMORY = "DefaultCPUAllocator: "
+
+
+@contextmanager
+def allocations_of_torch() -> Iterator[None]:
+    """Those that fail inside are OutOfMemoryError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if _NO_MEMORY not in str(error):
+            raise
+        raise OutOfMemoryError("The machine has run out of memory.", detail=str(error)) from error
+
 
 class ReferenceExecutor(Executor):
     """Runs any checkpoint by decoding its weights to float32 once."""
 
     name = "reference"
     expands_latents: ClassVar[bool] = True
+    keeps_weights_packed: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -38,7 +55,8 @@ class ReferenceExecutor(Executor):
         num_pages: int | None = None,
     ) -> None:
         super().__init__(checkpoint, spec, max_model_len, num_slots, num_pages)
-        self._network = load_network(checkpoint, spec)
+        with allocations_of_torch():
+            self._network = load_network(checkpoint, spec)
         layers = range(spec.num_hidden_layers)
         self._ropes = {rope for index in layers if (rope := spec.layer_rope(index)) is not None}
         self._pool = PagePool(spec)
@@ -52,7 +70,7 @@ class ReferenceExecutor(Executor):
     def step(self, chunks: Sequence[SequenceChunk]) -> list[npt.NDArray[np.float32]]:
         """One chunk after the other; see `Executor.step`."""
         self.check_chunks(chunks)
-        with torch.inference_mode():
+        with torch.inference_mode(), allocations_of_torch():
             logits = [self._run(chunk) for chunk in chunks]
         self.record_chunks(chunks)
         return logits
