@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from PySide6.QtCore import QObject, Signal
 
 from app.core.settings import SETTING_FIELDS
@@ -26,6 +28,10 @@ class Appearance(QObject):
     ) -> None:
         super().__init__(parent)
         self._settings, self._theme, self._language = settings, theme, language
+
+    def held_back(self) -> AbstractContextManager[None]:
+        """What is built meanwhile is styled at the end, all at once."""
+        return self._theme.held_back()
 
     @property
     def mode(self) -> ThemeMode:
