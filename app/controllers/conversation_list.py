@@ -40,6 +40,11 @@ class ConversationList(QObject):
         self._saver.failed.connect(self.failed)
         self._reading: FunctionThread | None = None
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether a newer version wrote them: nothing can be sent then."""
+        return self._store.is_read_only
+
     def conversations(
         self, query: str = "", folder: str | None = None
     ) -> tuple[ConversationSummary, ...]:

@@ -10,7 +10,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.core.settings import SETTING_FIELDS, Settings, find_problem
+from app.core.system_reason import system_reason
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +28,8 @@ class SettingsStore:
     """Reads the file once, writes it at every change. Pass it on; there is no global one.
 
     `notes` holds one sentence per thing that was wrong with the file, to be shown once.
-    Keys of a newer version are kept as they are.
+    Keys that this version does not know are kept as they are. A file of a newer version is read as
+    far as it is understood, and never written to (`is_read_only`): changes hold for this run.
     """
 
     def __init__(
@@ -36,6 +39,16 @@ class SettingsStore:
         self._version = version
         self.notes: list[str] = []
         self._raw = self._upgrade(self._read(), upgrades)
+        version = self._raw.get(_VERSION_KEY)
+        self.is_read_only = isinstance(version, int) and version > self._version
+        if self.is_read_only:
+            self._note(
+                Sentence(
+                    "{path} was written by a newer version of this program: its settings hold as "
+                    "far as they are known here, changes are not saved.",
+                    path=self._path,
+                )
+            )
         self.values = self._parse(self._raw)
 
     def update(self, **changes: Any) -> Settings:
@@ -56,7 +69,7 @@ class SettingsStore:
             self._set_aside(str(error))
             return {}
         if not isinstance(raw, dict):
-            self._set_aside("it holds no JSON object")
+            self._set_aside(Sentence("it holds no JSON object"))
             return {}
         return raw
 
@@ -66,11 +79,21 @@ class SettingsStore:
             os.replace(self._path, aside)
         except OSError as error:
             self._note(
-                f"{self._path} cannot be read ({reason}) nor set aside ({error}); defaults hold."
+                Sentence(
+                    "{path} cannot be read ({reason}) nor set aside ({error}); defaults hold.",
+                    path=self._path,
+                    reason=reason,
+                    error=system_reason(error),
+                )
             )
             return
         self._note(
-            f"{self._path} was damaged ({reason}); it is kept as {aside.name}, defaults are used."
+            Sentence(
+                "{path} was damaged ({reason}); it is kept as {aside}, defaults are used.",
+                path=self._path,
+                reason=reason,
+                aside=aside.name,
+            )
         )
 
     def _upgrade(self, raw: dict[str, Any], upgrades: Mapping[int, Upgrade]) -> dict[str, Any]:
@@ -87,10 +110,19 @@ class SettingsStore:
         }
         for name, problem in problems.items():
             if problem:
-                self._note(f"{self._path.name}: {name} {problem}; the default is used.")
+                self._note(
+                    Sentence(
+                        "{file}: {name} {problem}; the default is used.",
+                        file=self._path.name,
+                        name=name,
+                        problem=problem,
+                    )
+                )
         return Settings(**{name: value for name, value in known.items() if not problems[name]})
 
     def _save(self, changes: dict[str, Any]) -> None:
+        if self.is_read_only:
+            return
         own = {**self._raw, **asdict(self.values), _VERSION_KEY: self._version}
         content = {**own, **self._changed_by_others(), **changes}
         aside = self._path.with_suffix(".new.json")
@@ -99,7 +131,7 @@ class SettingsStore:
             aside.write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")
             os.replace(aside, self._path)
         except OSError as error:
-            self._note(f"Settings could not be saved: {error}.")
+            self._note(Sentence("Settings could not be saved: {error}.", error=error))
             return
         self._raw = own
 

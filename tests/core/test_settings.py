@@ -106,6 +106,19 @@ def test_keys_of_a_newer_version_are_kept(path: Path) -> None:
     assert json.loads(path.read_text(encoding="utf-8"))["from_the_future"] == [1]
 
 
+def test_a_file_of_a_newer_version_is_read_and_never_written(path: Path) -> None:
+    _write(path, {"version": VERSION + 1, "theme": "dark", "font_percent": "as large as it gets"})
+    content = path.read_bytes()
+    store = SettingsStore(path)
+    assert store.is_read_only
+    assert "newer version" in store.notes[0]
+    assert (store.values.theme, store.values.font_percent) == ("dark", 100)
+    store.update(theme="light")
+    assert store.values.theme == "light"
+    assert path.read_bytes() == content
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
 def test_an_old_file_is_upgraded_step_by_step(path: Path) -> None:
     def rename(raw: dict[str, Any]) -> dict[str, Any]:
         return {"theme": raw["colours"]}
