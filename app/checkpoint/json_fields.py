@@ -42,7 +42,7 @@ class JsonFields:
 
     def text(self, name: str) -> str:
         """A string field."""
-        return self._typed(name, str, "a text")
+        return self._typed(name, str, Sentence("a text"))
 
     def integer(self, name: str) -> int:
         """A whole number (booleans are none)."""

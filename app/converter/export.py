@@ -19,6 +19,7 @@ from app.converter.export_writer import ExportWriter, Listener
 from app.converter.output_guard import check_free_space
 from app.core.errors import OutputExistsError, ResourceError, UnsupportedError, UsageError
 from app.core.jobs import CancelToken, cancellable_by
+from app.core.system_reason import system_reason
 from app.spec.registry import weight_names
 from app.spec.weight_names import LLAMA_NAMES
 
@@ -105,7 +106,7 @@ def _whole_or_nothing(output: Path) -> Iterator[Path]:
         raise ResourceError(
             "{output} could not be written: {reason}.",
             output=output.name,
-            reason=error.strerror or error,
+            reason=system_reason(error),
             detail=repr(error),
         ) from error
     finally:

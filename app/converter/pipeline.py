@@ -45,6 +45,7 @@ from app.core.events import Event
 from app.core.holds import held
 from app.core.jobs import CancelToken, cancellable_by
 from app.core.sentence import Sentence
+from app.core.system_reason import system_reason
 
 _TOOL = f"deepinfer {__version__}"
 Listener = Callable[[Event], None]
@@ -268,7 +269,7 @@ def _leaving_nothing(work: WorkDir, *, keep: bool) -> Iterator[None]:
         raise ResourceError(
             "{name} could not be written: {reason}.",
             name=work.output.name,
-            reason=error.strerror or error,
+            reason=system_reason(error),
             detail=repr(error),
         ) from error
 

@@ -15,6 +15,7 @@ from app.converter.grids import iter_dense
 from app.converter.sources.base import SourceLinear, SourcePart
 from app.core.conversion_events import ConversionProgressed
 from app.core.events import Event
+from app.core.sentence import Sentence
 
 _TOLD_BYTES = 8 << 20  # within a tensor, one event for so many of its bytes
 _LAYER = re.compile(r"layer_(\d+)")
@@ -110,4 +111,4 @@ def part_bytes(part: SourcePart) -> int:
 def _step_name(stem: str) -> str:
     """`layer_03` -> `layer 3`, its experts likewise; the other files keep their names."""
     layer = _LAYER.match(stem)
-    return f"layer {int(layer[1])}" if layer else stem
+    return Sentence("layer {number}", number=int(layer[1])) if layer else stem

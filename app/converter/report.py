@@ -83,14 +83,12 @@ def outcome_notes(
     folded = [name for name, record in records.items() if record.provenance.row_order]
     notes = []
     if grown:
-        limits = " or ".join(
-            Sentence("{limit:.0%} at {bits} bits", limit=ERROR_LIMITS[bits], bits=bits)
-            for bits in (3, 4)
-        )
         notes.append(
             Sentence(
-                "Stored at more bits than asked for, where fewer cost more than {limits}: {grown}.",
-                limits=limits,
+                "Stored at more bits than asked for, where fewer cost more than {limit_3:.0%} at "
+                "3 bits or {limit_4:.0%} at 4 bits: {grown}.",
+                limit_3=ERROR_LIMITS[3],
+                limit_4=ERROR_LIMITS[4],
                 grown=", ".join(grown),
             )
         )

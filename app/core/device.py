@@ -17,6 +17,7 @@ from app.core.errors import (
     UsageError,
 )
 from app.core.frozen import missing_extra
+from app.core.sentence import Sentence
 
 DEVICES = ("auto", "cuda", "cpu", "reference")
 # What the cpu executor multiplies quantized weights with: int8 with a step per 32 columns, about
@@ -77,19 +78,22 @@ def choose_device(requested: str = "auto") -> DeviceChoice:
             devices=", ".join(DEVICES),
         )
     if requested not in ("auto", "cuda"):
-        return DeviceChoice(requested, f"Chosen by you; running on {_read_cpu_name()}.")
+        return DeviceChoice(
+            requested, Sentence("Chosen by you; running on {cpu}.", cpu=_read_cpu_name())
+        )
     try:
         card = find_usable_card()
     except AppError as error:
         if requested == "cuda":
             raise
         return fall_back(error)
-    return DeviceChoice("cuda", f"Running on {card.name}.", card)
+    return DeviceChoice("cuda", Sentence("Running on {card}.", card=card.name), card)
 
 
 def fall_back(reason: AppError) -> DeviceChoice:
     """The CPU, because of what stands against the card."""
-    return DeviceChoice("cpu", f"{reason.message.rstrip('.')}; running on {_read_cpu_name()}.")
+    note = Sentence("{reason} Running on {cpu}.", reason=reason.message, cpu=_read_cpu_name())
+    return DeviceChoice("cpu", note)
 
 
 def find_usable_card() -> Card:
@@ -133,7 +137,7 @@ def _read_cpu_name() -> str:
         _read_system_cpu_name()
         or platform.processor()
         or platform.machine()
-        or "an unknown processor"
+        or Sentence("an unknown processor")
     )
 
 

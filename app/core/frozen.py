@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.core.sentence import Sentence
+
 # cuda.pathfinder (CuPy's) looks for libraries in a fresh interpreter.
 _RUNNABLE = ("cuda.pathfinder.",)
 _IS_RESPAWNED = "DEEPINFER_RESPAWNED"
@@ -68,6 +70,12 @@ def missing_extra(extra: str, packages: str) -> str:
     `extra` is a name in pyproject.toml's optional dependencies.
     """
     if not is_frozen():
-        return f"`python3 dev.py install {extra}` installs {packages}"
-    where = "; the full build has it all" if extra == "reference" else ""
-    return f"this build of the program does not contain {packages}{where}"
+        return Sentence(
+            "`python3 dev.py install {extra}` installs {packages}", extra=extra, packages=packages
+        )
+    if extra == "reference":
+        return Sentence(
+            "this build of the program does not contain {packages}; the full build has it all",
+            packages=packages,
+        )
+    return Sentence("this build of the program does not contain {packages}", packages=packages)

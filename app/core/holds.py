@@ -18,6 +18,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from app.core.paths import home_dir
+from app.core.sentence import Sentence
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ def read_holds() -> dict[Path, str]:
         if _is_alive(note):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 values = json.loads(note.read_text(encoding="utf-8"))
-                found[Path(values["path"])] = str(values["purpose"])
+                found[Path(values["path"])] = Sentence(str(values["purpose"]))
     return found
 
 

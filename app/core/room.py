@@ -55,15 +55,17 @@ def _check_volume(needs: Sequence[Need]) -> None:
     needed = sum(need.num_bytes for need in needs)
     if needed + SPARE_BYTES <= free:
         return
-    parts = " + ".join(
-        Sentence("{num_bytes} for {what}", num_bytes=format_bytes(need.num_bytes), what=need.what)
-        for need in needs
-    )
     raise ResourceError(
         "The download needs {needed} ({parts}) and {spare} to spare; {folder} has {free} free.",
         needed=format_bytes(needed),
-        parts=parts,
+        parts=_sum(needs),
         spare=format_bytes(SPARE_BYTES),
         folder=folder,
         free=format_bytes(free),
     )
+
+
+def _sum(needs: Sequence[Need]) -> str:
+    first, rest = needs[0], needs[1:]
+    part = Sentence("{size} for {what}", size=format_bytes(first.num_bytes), what=first.what)
+    return Sentence("{first} + {rest}", first=part, rest=_sum(rest)) if rest else part

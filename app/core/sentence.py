@@ -18,8 +18,8 @@ _PLAIN = (str, int, float, bool, type(None), list, tuple, dict)
 class Sentence(str):
     """`template.format(**values)`; without values the template is the text, whatever it holds.
 
-    Values that are no plain data are kept as their text. One that is itself a Sentence is
-    translated with the whole.
+    Values that are no plain data are kept as their text. One that is itself a Sentence, or an
+    exception made of one, is translated with the whole.
     """
 
     __slots__ = ("template", "values")
@@ -46,11 +46,19 @@ def listing(parts: Iterable[str]) -> str:
     return Sentence("{first}, {rest}", first=first, rest=listing(rest)) if rest else first
 
 
+def clauses(parts: Iterable[str]) -> str:
+    """`a; b; c`: as `listing`, of what has commas itself."""
+    first, *rest = parts
+    return Sentence("{first}; {rest}", first=first, rest=clauses(rest)) if rest else first
+
+
 def _create(template: str, values: Mapping[str, object]) -> Sentence:
     return Sentence(template, **values)
 
 
 def _to_plain(value: object) -> object:
+    if isinstance(value, BaseException) and value.args and isinstance(value.args[0], Sentence):
+        return value.args[0]
     if type(value) in _PLAIN or isinstance(value, Sentence):
         return value
     if isinstance(value, numbers.Integral):  # NumPy's too

@@ -7,6 +7,7 @@ from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.core.translation import QT_TRANSLATE_NOOP
 
 
@@ -294,12 +295,23 @@ def find_problem(declared: Field[Any], value: object) -> str:
     expected = type(declared.default)
     is_number = expected is float and isinstance(value, int) and not isinstance(value, bool)
     if type(value) is not expected and not is_number:
-        return f"must be of type {expected.__name__}, not {value!r}"
+        return Sentence(
+            "must be of type {type}, not {value!r}", type=expected.__name__, value=value
+        )
     meta = declared.metadata
     if meta["choices"] and value not in meta["choices"]:
-        return f"must be one of {', '.join(meta['choices'])}, not {value!r}"
+        return Sentence(
+            "must be one of {choices}, not {value!r}",
+            choices=", ".join(meta["choices"]),
+            value=value,
+        )
     if meta["least"] is not None and not meta["least"] <= value <= meta["most"]:
-        return f"must be between {meta['least']} and {meta['most']}, not {value!r}"
+        return Sentence(
+            "must be between {least} and {most}, not {value!r}",
+            least=meta["least"],
+            most=meta["most"],
+            value=value,
+        )
     return ""
 
 

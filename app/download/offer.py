@@ -41,10 +41,16 @@ class Template(StrEnum):
     UNKNOWN = "unknown"
 
 
-_TEMPLATE_WORDS = {
-    Template.PRESENT: "",
-    Template.MISSING: " It brings no chat template: it completes text, and a chat needs one.",
-    Template.UNKNOWN: " Whether it brings a chat template is not known before the download.",
+_RUNS = {
+    Template.PRESENT: Sentence("It runs after conversion."),
+    Template.MISSING: Sentence(
+        "It runs after conversion. It brings no chat template: it completes text, and a chat needs "
+        "one."
+    ),
+    Template.UNKNOWN: Sentence(
+        "It runs after conversion. Whether it brings a chat template is not known before the "
+        "download."
+    ),
 }
 
 
@@ -94,7 +100,7 @@ def make_offers(
     if read.spec is None:
         unknown = Sentence("Its architecture runs; its sizes are not known yet.")
         return tuple(Offer(plan, "convert", unknown, template=read.template) for plan in plans)
-    spec, reason = read.spec, Sentence("It runs after conversion.") + _TEMPLATE_WORDS[read.template]
+    spec, reason = read.spec, _RUNS[read.template]
     return tuple(
         Offer(
             plan,

@@ -57,6 +57,13 @@ class Asked:
     has_token: bool = False
 
     @property
+    def subject(self) -> str:
+        """`what`, and of which repository."""
+        if not self.repo_id:
+            return self.what
+        return Sentence("{what} of {repo_id}", what=self.what, repo_id=self.repo_id)
+
+    @property
     def page(self) -> str:
         """Where a person reads about it."""
         return f"{self.endpoint}/{self.repo_id}".rstrip("/")
@@ -85,9 +92,11 @@ def explained(asked: Asked) -> Iterator[None]:
             "{repo_id} has no {what}.", repo_id=asked.repo_id, what=asked.what, detail=str(error)
         ) from error
     except OfflineModeIsEnabled as error:
-        of = f" of {asked.repo_id}" if asked.repo_id else ""
-        sentence = f"HF_HUB_OFFLINE is set, so {asked.what}{of} is not asked for."
-        raise ResourceError(sentence, detail=str(error)) from error
+        raise ResourceError(
+            "HF_HUB_OFFLINE is set, so {what} is not asked for.",
+            what=asked.subject,
+            detail=str(error),
+        ) from error
     except TooManyRequestsError as error:
         raise _busy(asked, error) from error
     except HTTPError as error:
@@ -106,7 +115,9 @@ def _silent(asked: Asked, error: Exception) -> HubSilentError:
 
 
 def _busy(asked: Asked, error: TooManyRequestsError) -> HubBusyError:
-    when = "later" if error.wait_s is None else f"in {error.wait_s:.0f} seconds"
+    when = Sentence("later")
+    if error.wait_s is not None:
+        when = Sentence("in {seconds:.0f} seconds", seconds=error.wait_s)
     return HubBusyError(
         "{endpoint} has had too many requests from here; try again {when}.",
         endpoint=asked.endpoint,
@@ -157,8 +168,17 @@ def _gated(asked: Asked, status: int) -> str:
 
 
 def _missing(asked: Asked) -> str:
-    token = "this token may not see it" if asked.has_token else "it is private and wants a token"
-    return f"The hub has no repository {asked.repo_id}, or {token} ({asked.page})."
+    if asked.has_token:
+        return Sentence(
+            "The hub has no repository {repo_id}, or this token may not see it ({page}).",
+            repo_id=asked.repo_id,
+            page=asked.page,
+        )
+    return Sentence(
+        "The hub has no repository {repo_id}, or it is private and wants a token ({page}).",
+        repo_id=asked.repo_id,
+        page=asked.page,
+    )
 
 
 def _explain_status(status: int, error: HfHubHTTPError, asked: Asked) -> AppError:

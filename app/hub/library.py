@@ -13,6 +13,7 @@ from app.checkpoint.bits_label import bits_label
 from app.checkpoint.manifest import MANIFEST_NAME, Manifest
 from app.checkpoint.verification import is_verified
 from app.core.errors import CheckpointError
+from app.core.system_reason import system_reason
 
 # Separators and what Windows forbids in names.
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*]+')
@@ -130,7 +131,7 @@ def _check_sizes(directory: Path, manifest: Manifest) -> None:
             num_bytes = (directory / name).stat().st_size
         except OSError as error:
             raise CheckpointError(
-                "{name} cannot be read ({reason}).", name=name, reason=error.strerror
+                "{name} cannot be read ({reason}).", name=name, reason=system_reason(error)
             ) from error
         if num_bytes != record.num_bytes:
             raise CheckpointError(

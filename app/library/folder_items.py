@@ -9,6 +9,7 @@ from pathlib import Path
 from app.converter.sources.gguf_shards import model_name
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem
 from app.core.sentence import Sentence
+from app.core.system_reason import system_reason
 from app.download.partial import SUFFIX
 from app.hub.library import LibraryEntry, iter_entries
 from app.library.context import Context
@@ -57,7 +58,7 @@ def _walk(folder: Path) -> tuple[list[Path], list[tuple[Path, str]]]:
             (
                 path,
                 Sentence(
-                    "{name} cannot be read ({reason}).", name=path.name, reason=error.strerror
+                    "{name} cannot be read ({reason}).", name=path.name, reason=system_reason(error)
                 ),
             )
         )

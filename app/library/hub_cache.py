@@ -14,6 +14,7 @@ from pathlib import Path
 from huggingface_hub import constants
 
 from app.core.sentence import Sentence
+from app.core.system_reason import system_reason
 from app.download.partial import SUFFIX
 
 _KINDS = ("models", "datasets", "spaces")
@@ -93,7 +94,7 @@ def read_repo(path: Path) -> CachedRepo:
             kind,
             repo_id,
             problem=Sentence(
-                "{where} cannot be read ({reason}).", where=where, reason=error.strerror
+                "{where} cannot be read ({reason}).", where=where, reason=system_reason(error)
             ),
         )
     snapshots.sort(key=lambda s: (not s.refs, -times[s.commit], s.commit))

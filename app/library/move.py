@@ -24,6 +24,7 @@ from app.core.holds import find_purpose, held, read_holds
 from app.core.jobs import check_cancelled
 from app.core.paths import home_dir
 from app.core.sentence import Sentence
+from app.core.system_reason import system_reason
 from app.core.units import format_bytes
 from app.hub.library import UNFINISHED, iter_entries
 from app.library.copying import copy_file
@@ -71,7 +72,7 @@ def move_library(source: Path, target: Path, on_progress: OnProgress) -> tuple[s
                 "{name} could not be moved ({reason}); what is moved already stays in {target}, "
                 "and the move can go on.",
                 name=name,
-                reason=error.strerror,
+                reason=system_reason(error),
                 target=target,
                 detail=repr(error),
             ) from error
@@ -257,5 +258,5 @@ def _write_journal(source: Path, target: Path) -> None:
         raise ResourceError(
             "The move cannot be recorded in {folder} ({reason}); nothing was moved.",
             folder=path.parent,
-            reason=error.strerror,
+            reason=system_reason(error),
         ) from error

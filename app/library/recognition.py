@@ -20,6 +20,7 @@ from app.converter.sources.detect import open_source
 from app.core.errors import AppError, InvalidSourceError
 from app.core.path_memory import PathMemory
 from app.core.sentence import Sentence
+from app.core.system_reason import system_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def _open(path: Path) -> Recognised:
         return Recognised(problem=error.message, is_damaged=is_damaged)
     except OSError as error:
         problem = Sentence(
-            "{name} cannot be read ({reason}).", name=path.name, reason=error.strerror
+            "{name} cannot be read ({reason}).", name=path.name, reason=system_reason(error)
         )
         return Recognised(problem=problem, is_damaged=True)
 

@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 from app.core.errors import ResourceError, UsageError
 from app.core.holds import find_purpose, read_holds
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem, Removed
+from app.core.system_reason import system_reason
 from app.library.hub_cache import CachedRepo, read_repo
 from app.library.models_in import WEIGHT_SUFFIXES
 from app.library.own_items import REMOVED_PREFIX
@@ -155,7 +156,7 @@ def _delete_for_good(path: Path) -> None:
         raise ResourceError(
             "{name} could not be deleted ({reason}).",
             name=path.name,
-            reason=error.strerror,
+            reason=system_reason(error),
             detail=repr(error),
         ) from error
 

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from send2trash import send2trash
 
 from app.core.errors import ResourceError
+from app.core.system_reason import system_reason
 
 _DRIVE_FIXED = 3
 
@@ -54,7 +55,7 @@ class SystemTrash:
         try:
             send2trash(path)
         except OSError as error:
-            reason = error.strerror or str(error)
+            reason = system_reason(error)
             raise TrashMissingError(
                 "{name} could not be moved to the trash ({reason}).",
                 name=path.name,
@@ -80,7 +81,7 @@ class SystemTrash:
             raise ResourceError(
                 "{name} could not be brought back ({reason}).",
                 name=path.name,
-                reason=error.strerror,
+                reason=system_reason(error),
                 detail=repr(error),
             ) from error
 

@@ -19,6 +19,8 @@ from app.core.library_events import (
     LibraryItem,
     VerifyFinished,
 )
+from app.core.sentence import Sentence
+from app.core.system_reason import system_reason
 from app.download.digests import Digests
 from app.hub.client import HubClient
 from app.hub.repository import RemoteFile
@@ -41,8 +43,12 @@ def verify(item: LibraryItem, on_read: OnRead = lambda path, num_bytes: None) ->
     elif item.place is ItemPlace.HUB:
         _verify_cached(item, result)
     else:
-        reason = "{} lies in a plain folder, which says nothing of its digest."
-        result.unchecked += [reason.format(file.name) for file in item.files]
+        result.unchecked += [
+            Sentence(
+                "{file} lies in a plain folder, which says nothing of its digest.", file=file.name
+            )
+            for file in item.files
+        ]
     return result.finish()
 
 
@@ -67,7 +73,13 @@ class _Result:
         return on_read
 
     def add_broken(self, path: Path, reason: str) -> None:
-        self.broken.append(BrokenFile(path, f"{path.name} {reason}"))
+        self.broken.append(BrokenFile(path, reason))
+
+    def add_unread(self, path: Path, error: OSError) -> None:
+        reason = system_reason(error)
+        self.add_broken(
+            path, Sentence("{name} cannot be read ({reason}).", name=path.name, reason=reason)
+        )
 
     def finish(self) -> VerifyFinished:
         return VerifyFinished(
@@ -84,10 +96,13 @@ def _verify_checkpoint(item: LibraryItem, result: _Result) -> None:
         try:
             found = hash_file(path, result.reader(path))
         except OSError as error:
-            result.add_broken(path, f"cannot be read ({error.strerror}).")
+            result.add_unread(path, error)
             continue
         if found != record:
-            result.add_broken(path, "is damaged: its sha256 is not the manifest's.")
+            result.add_broken(
+                path,
+                Sentence("{name} is damaged: its sha256 is not the manifest's.", name=path.name),
+            )
     if not result.broken:
         remember_verified(item.path, stamps)
 
@@ -112,10 +127,12 @@ def _verify_file(path: Path, remote: RemoteFile, result: _Result) -> None:
                 digests.update(block)
                 on_read(len(block))
     except OSError as error:
-        result.add_broken(path, f"cannot be read ({error.strerror}).")
+        result.add_unread(path, error)
         return
     if not digests.are_right:
-        result.add_broken(path, "is damaged: its digest is not the hub's.")
+        result.add_broken(
+            path, Sentence("{name} is damaged: its digest is not the hub's.", name=path.name)
+        )
 
 
 def _digest_of(path: Path) -> RemoteFile | None:
@@ -130,15 +147,23 @@ def _digest_of(path: Path) -> RemoteFile | None:
 def _ask_hub(item: LibraryItem, copies: list[Path], result: _Result) -> dict[Path, RemoteFile]:
     """Digests of copies that carry none, as the hub lists them."""
     if not item.commit:
-        result.unchecked += [f"{file.name} carries no digest." for file in copies]
+        result.unchecked += [
+            Sentence("{file} carries no digest.", file=file.name) for file in copies
+        ]
         return {}
     root = next(p for p in copies[0].parents if p.name == item.commit)
     try:
         listed = HubClient().repository(item.repo_id, item.commit).files
     except AppError as error:
-        result.unchecked += [f"{file.name}: {error.message}" for file in copies]
+        result.unchecked += [
+            Sentence("{file}: {reason}", file=file.name, reason=error.message) for file in copies
+        ]
         return {}
     by_name = {file.path: file for file in listed}
     found = {f: by_name.get(f.relative_to(root).as_posix()) for f in copies}
-    result.unchecked += [f"{f.name} is not the hub's." for f, remote in found.items() if not remote]
+    result.unchecked += [
+        Sentence("{file} is not the hub's.", file=file.name)
+        for file, remote in found.items()
+        if not remote
+    ]
     return {file: remote for file, remote in found.items() if remote}

@@ -68,7 +68,7 @@ class ConfigReader:
         if found is None:
             return None
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise self._ill_typed(name, "a number", found)
+            raise self._ill_typed(name, Sentence("a number"), found)
         return float(found)
 
     def optional_number(self, name: str, default: float) -> float | None:
@@ -95,7 +95,7 @@ class ConfigReader:
         """A str."""
         found = self.value(name, default)
         if not isinstance(found, str):
-            raise self._ill_typed(name, "a string", found)
+            raise self._ill_typed(name, Sentence("a string"), found)
         return found
 
     def token_ids(self, name: str) -> tuple[int, ...]:

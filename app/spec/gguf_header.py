@@ -15,6 +15,7 @@ import numpy as np
 
 from app.core.errors import InvalidSourceError, UnsupportedError
 from app.core.sentence import Sentence
+from app.core.system_reason import system_reason
 from app.spec.gguf_stream import GgufStream
 from app.spec.gguf_types import GgmlType, find_ggml_type
 
@@ -72,7 +73,7 @@ def read_gguf_header_of(path: Path) -> GgufHeader:
         raise InvalidSourceError(
             "{name}: cannot be read ({reason}).",
             name=path.name,
-            reason=error.strerror,
+            reason=system_reason(error),
             detail=repr(error),
         ) from error
 

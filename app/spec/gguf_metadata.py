@@ -48,14 +48,14 @@ class GgufMetadata:
         if found is default:
             return default
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise self._ill_typed(name, "a number", found)
+            raise self._ill_typed(name, Sentence("a number"), found)
         return float(str(np.float32(found)))
 
     def text(self, name: str, default: str = _REQUIRED) -> str:
         """A str."""
         found = self.value(name, default)
         if not isinstance(found, str):
-            raise self._ill_typed(name, "a string", found)
+            raise self._ill_typed(name, Sentence("a string"), found)
         return found
 
     def refuse(self, name: str, reason: str) -> UnsupportedError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,11 @@ def find_ggml_type(type_id: int, *, file: str, tensor: str) -> GgmlType:
     """The type of this id; UnsupportedError names the file, the tensor and the id otherwise."""
     if type_id in GGML_TYPES:
         return GGML_TYPES[type_id]
-    kind = "the removed" if type_id in REMOVED_TYPE_IDS else "an unknown"
+    is_removed = type_id in REMOVED_TYPE_IDS
     raise UnsupportedError(
         "{file}: tensor {tensor!r} has {kind} ggml type id {type_id}.",
         file=file,
         tensor=tensor,
-        kind=kind,
+        kind=Sentence("the removed") if is_removed else Sentence("an unknown"),
         type_id=type_id,
     )

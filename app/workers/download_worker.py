@@ -14,6 +14,7 @@ from app.core.events import Event
 from app.core.jobs import CancelToken, cancellable_by
 from app.core.paths import library_dir
 from app.core.room import Need
+from app.core.sentence import Sentence
 from app.download.hubs import read_settings
 from app.download.look_up import open_repository, parse_repository, plan_of
 from app.download.places import CachePlace
@@ -75,7 +76,9 @@ class DownloadService:
                 meter,
                 others=opened.clients[1:],
                 num_threads=settings.download_threads,
-                reserved=(Need(library_dir(), command.converted_bytes, "its conversion"),),
+                reserved=(
+                    Need(library_dir(), command.converted_bytes, Sentence("its conversion")),
+                ),
             )
         place.remember(command.revision)
         return DownloadFinished(result.path, plan.num_bytes, result.resumed_bytes, result.seconds)

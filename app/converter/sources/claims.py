@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from app.core.errors import InvalidSourceError
+from app.core.sentence import Sentence, clauses, listing
 
 _NAMES_SHOWN = 4
 
@@ -46,7 +47,14 @@ class TensorClaims(Generic[T]):
             return None
         self._used.add(name)
         if tensor.shape != shape:
-            self._misshaped.add(f"{name} {list(tensor.shape)} instead of {list(shape)}")
+            self._misshaped.add(
+                Sentence(
+                    "{name} {found} instead of {wanted}",
+                    name=name,
+                    found=list(tensor.shape),
+                    wanted=list(shape),
+                )
+            )
             return None
         return tensor
 
@@ -54,17 +62,21 @@ class TensorClaims(Generic[T]):
         """Raises InvalidSourceError listing missing, unexpected and mis-shaped tensors apart."""
         unexpected = self._tensors.keys() - self._used - set(ignored)
         kinds = {
-            "missing": self._missing,
-            "unexpected": unexpected,
-            "mis-shaped": self._misshaped,
+            Sentence("missing"): self._missing,
+            Sentence("unexpected"): unexpected,
+            Sentence("mis-shaped"): self._misshaped,
         }
-        faults = [f"{kind} {_shorten(sorted(names))}" for kind, names in kinds.items() if names]
+        faults = [
+            Sentence("{kind} {names}", kind=kind, names=_shorten(sorted(names)))
+            for kind, names in kinds.items()
+            if names
+        ]
         if faults:
             raise InvalidSourceError(
                 "{file}: its tensors are not those of {architecture}: {faults}.",
                 file=file,
                 architecture=architecture,
-                faults="; ".join(faults),
+                faults=clauses(faults),
                 detail="\n".join(
                     f"{kind}: {name}" for kind in kinds for name in sorted(kinds[kind])
                 ),
@@ -73,4 +85,5 @@ class TensorClaims(Generic[T]):
 
 def _shorten(names: list[str]) -> str:
     more = len(names) - _NAMES_SHOWN
-    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    shown = listing(names[:_NAMES_SHOWN])
+    return Sentence("{names} and {more} more", names=shown, more=more) if more > 0 else shown

@@ -14,6 +14,7 @@ from app.converter.sources.huggingface import HuggingFaceSource
 from app.converter.sources.linear_formats import FOLDER_FORMATS
 from app.converter.sources.weight_files import has_weight_files
 from app.core.errors import InvalidSourceError, UnsupportedError, UsageError
+from app.core.system_reason import system_reason
 from app.spec.gguf_header import LFS_POINTER_START
 
 FORMATS = ("auto", "gguf", *FOLDER_FORMATS)
@@ -101,5 +102,5 @@ def _read_head(path: Path) -> bytes:
             return file.read(len(LFS_POINTER_START))
     except OSError as error:
         raise InvalidSourceError(
-            "{name}: cannot be read ({reason}).", name=path.name, reason=error.strerror
+            "{name}: cannot be read ({reason}).", name=path.name, reason=system_reason(error)
         ) from error

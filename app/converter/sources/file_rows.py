@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from app.core.errors import InvalidSourceError
 from app.core.jobs import check_cancelled
+from app.core.system_reason import system_reason
 
 Bytes = npt.NDArray[np.uint8]
 BLOCK_ELEMENTS = 1 << 18  # 1 MiB once decoded to float32: stays in the second-level cache
@@ -65,7 +66,7 @@ class FileRows:
             raise InvalidSourceError(
                 "{name}: cannot be read ({reason}).",
                 name=self.path.name,
-                reason=error.strerror,
+                reason=system_reason(error),
                 detail=repr(error),
             ) from error
         if data.size != count:

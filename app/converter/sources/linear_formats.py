@@ -16,6 +16,7 @@ from app.converter.sources.modelopt import ModelOptFormat
 from app.converter.sources.mxfp4 import Mxfp4Format
 from app.converter.sources.quantization_config import quantized_evidence
 from app.core.errors import InvalidSourceError, UnsupportedError
+from app.core.sentence import Sentence
 
 Creator = Callable[[Declaration, Folder], LinearFormat]
 
@@ -77,7 +78,7 @@ def create_format(declaration: Declaration | None, folder: Folder) -> LinearForm
             name=folder.name,
             where=declaration.where,
             method=declaration.method,
-            found=_listed(found) if found else "all dense",
+            found=_listed(found) if found else Sentence("all dense"),
         )
     return creator(declaration, folder)
 
