@@ -72,15 +72,15 @@ def test_auto_says_why_it_is_the_cpu_and_cuda_refuses(
     choice = choose_device("auto")
     assert choice.device == "cpu"
     assert reason in choice.note
-    assert f"; running on {describe_machine().cpu_name}." in choice.note
-    assert choice.note.count(". ") == 0
+    assert choice.note.endswith(f" Running on {describe_machine().cpu_name}.")
+    assert choice.note.count(". ") == 1
     with pytest.raises(kind, match=re.escape(reason)):
         choose_device("cuda")
 
 
 def test_without_a_driver_there_is_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cards, "_CUDA_LIBRARY", "libno-such-driver.so.9")
-    assert choose_device("auto").note.startswith("No NVIDIA driver found; running on ")
+    assert choose_device("auto").note.startswith("No NVIDIA driver found. Running on ")
     with pytest.raises(ResourceError, match="No NVIDIA driver found"):
         choose_device("cuda")
 
