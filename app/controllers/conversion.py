@@ -34,6 +34,7 @@ from app.core.conversion_events import (
 )
 from app.core.errors import OutputExistsError, WorkerError
 from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed, WorkerDied
+from app.core.sentence import Sentence
 from app.workers.commands import CancelJob, DiscardParts
 
 _WAITING = (ConversionState.PLANNED, ConversionState.REFUSED)
@@ -269,7 +270,7 @@ class ConversionController(QObject):
         self.queue_changed.emit(self.queue)
         self.job_started.emit(job)
         if job.output.exists() and not job.overwrite:
-            message = f"{job.output.name} is in the library already."
+            message = Sentence("{name} is in the library already.", name=job.output.name)
             self.failed.emit(ErrorInfo.from_exception(OutputExistsError(message)))
             self._current = None
             return
@@ -356,7 +357,7 @@ class ConversionController(QObject):
 
 
 def _describe_death(event: WorkerDied) -> ErrorInfo:
-    message = (
+    message = Sentence(
         "The conversion process ended unexpectedly, perhaps because memory ran out; "
         "nothing was added to the library."
     )

@@ -16,6 +16,7 @@ from app.core.errors import AppError, HubBusyError, HubSilentError, WorkerError
 from app.core.events import ErrorInfo, Event, JobFailed, WorkerDied, WorkerStopped
 from app.core.paths import downloads_path, library_dir
 from app.core.room import Need, check_room
+from app.core.sentence import Sentence
 from app.core.settings_store import SettingsStore
 from app.hub.download_queue import DownloadQueue, QueuedDownload, QueueState
 from app.hub.reference import HubReference, parse_reference
@@ -132,9 +133,9 @@ class DownloadController(QObject):
         others = [e for e in self._queue if e.key != entry.key and e.state is not QueueState.DONE]
         conversions = entry.converted_bytes + sum(other.converted_bytes for other in others)
         return [
-            Need(found.folder, entry.left_bytes, "the files"),
-            Need(found.folder, sum(e.left_bytes for e in others), "the queue before it"),
-            Need(library_dir(), conversions, "the conversion"),
+            Need(found.folder, entry.left_bytes, Sentence("the files")),
+            Need(found.folder, sum(e.left_bytes for e in others), Sentence("the queue before it")),
+            Need(library_dir(), conversions, Sentence("the conversion")),
         ]
 
     def _hold(self, key: str, state: QueueState) -> None:
@@ -218,5 +219,5 @@ def _address(found: RepositoryFound) -> str:
 
 
 def _describe_death(event: WorkerDied) -> ErrorInfo:
-    message = "The download process ended unexpectedly; what has arrived is kept."
+    message = Sentence("The download process ended unexpectedly; what has arrived is kept.")
     return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))

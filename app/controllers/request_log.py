@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.core.sentence import Sentence
 from app.core.server_events import (
     ServerRequestEvent,
     ServerRequestFinished,
@@ -80,7 +81,7 @@ class RequestLog:
                 event.status,
                 event.prompt_tokens,
                 event.completion_tokens,
-                error="The engine's process has ended.",
+                error=Sentence("The engine's process has ended."),
                 duration_s=(datetime.now() - request.started).total_seconds(),
             )
             self.add(last)

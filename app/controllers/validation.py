@@ -12,6 +12,7 @@ from app.controllers.story import Story
 from app.controllers.worker_link import WorkerLink
 from app.core.errors import WorkerError
 from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed, WorkerDied
+from app.core.sentence import Sentence
 from app.core.validation_events import (
     CheckFinished,
     CheckProgressed,
@@ -172,5 +173,5 @@ class ValidationController(QObject):
 
 
 def _describe_death(event: WorkerDied) -> ErrorInfo:
-    message = "The validation process ended unexpectedly, perhaps because memory ran out."
+    message = Sentence("The validation process ended unexpectedly, perhaps because memory ran out.")
     return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))

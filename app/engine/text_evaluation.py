@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.core.errors import InvalidSourceError, UsageError
 from app.core.jobs import CancelToken
+from app.core.system_reason import system_reason
 from app.engine.evaluation import Evaluation, Progress, evaluate
 from app.engine.loader import LoadedEngine
 
@@ -40,7 +41,7 @@ def read_text(path: Path) -> str:
         ) from error
     except OSError as error:
         raise InvalidSourceError(
-            "{name} cannot be read: {reason}.", name=path.name, reason=error.strerror
+            "{name} cannot be read: {reason}.", name=path.name, reason=system_reason(error)
         ) from error
 
 

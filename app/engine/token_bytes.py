@@ -15,6 +15,7 @@ from typing import Any
 import tokenizers
 
 from app.core.errors import CheckpointError
+from app.core.sentence import Sentence
 
 _SPACE = "▁"
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -70,7 +71,7 @@ class TokenBytes:
             return cls(backend, _decode_sentencepiece, strips_prefix_space=prefix)
         raise CheckpointError(
             "The tokenizer's decoder is not supported: {names}.",
-            names=" + ".join(map(str, names)) or "none",
+            names=" + ".join(map(str, names)) or Sentence("none"),
         )
 
     def lookup(self, token_id: int) -> bytes:

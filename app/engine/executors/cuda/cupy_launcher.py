@@ -7,6 +7,7 @@ in its sources.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,9 @@ _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 # Static and dynamic together; more must be asked for, and to ask for less than that costs nothing.
 _DEFAULT_SHARED_BYTES = 48 << 10
 _STATIC_SHARED_BYTES = 16 << 10  # of any kernel
+
+
+_Prepared = tuple[Any, tuple[int, ...]]  # a function of a module, a grid
 
 
 class CupyLauncher(Launcher):
@@ -123,16 +127,16 @@ class CupyLauncher(Launcher):
 
     def run(self, launches: Sequence[Launch]) -> None:
         """See `Launcher`."""
-        functions = [self._function(launch) for launch in launches]
+        prepared = [self._prepare(launch) for launch in launches]
         with self._translated(Sentence("The card refuses a kernel")):
-            self._launch_all(launches, functions)
+            self._launch_all(launches, prepared)
 
     def capture(self, launches: Sequence[Launch]) -> Any:
         """A graph; see `Launcher`."""
-        functions = [self._function(launch) for launch in launches]
+        prepared = [self._prepare(launch) for launch in launches]
         with self._translated(Sentence("The card cannot record its work")):
             self._stream.begin_capture()
-            self._launch_all(launches, functions)
+            self._launch_all(launches, prepared)
             return self._stream.end_capture()
 
     def replay(self, graph: Any) -> None:
@@ -185,11 +189,20 @@ class CupyLauncher(Launcher):
                 while self._host_pieces:
                     self._runtime.freeHost(self._host_pieces.pop())
 
-    def _launch_all(self, launches: Sequence[Launch], functions: Sequence[Any]) -> None:
-        for launch, function in zip(launches, functions, strict=True):
-            function(
-                launch.grid, launch.block, (launch.argument,), launch.shared_bytes, self._stream
+    def _launch_all(self, launches: Sequence[Launch], prepared: Sequence[_Prepared]) -> None:
+        for launch, (function, grid) in zip(launches, prepared, strict=True):
+            function(grid, launch.block, (launch.argument,), launch.shared_bytes, self._stream)
+
+    def _prepare(self, launch: Launch) -> _Prepared:
+        """Its function, and the blocks that are launched."""
+        function = self._function(launch)
+        if not launch.walks:
+            return function, launch.grid
+        with self._translated(Sentence("The card cannot say what it runs at once")):
+            of_each = self._cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+                function.ptr, math.prod(launch.block), launch.shared_bytes
             )
+        return function, launch.grid_of(int(of_each) * self.num_multiprocessors)
 
     def _copy(self, target: int, source: int, num_bytes: int, kind: int) -> None:
         with self._translated(Sentence("The card cannot copy")):
