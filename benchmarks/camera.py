@@ -12,18 +12,17 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from app.gui import Program
 from app.ui.theme import ThemeMode, current_tokens
 
+_LEAST_ROUNDS = 20
 _SETTLE_S = 0.25  # layouts that come from the event loop, timers that fill a list
 
 
 class Camera:
-    """Writes `<folder>-light/00 title.png` and the same in dark, one after the other."""
+    """Writes `<folder>-light/00 title.png` and so on; each theme has a folder of its own."""
 
-    def __init__(self, program: Program, folder: Path, *, first: int = 0) -> None:
+    def __init__(self, program: Program, folder: Path, *modes: ThemeMode, first: int = 0) -> None:
+        """`first`: the number of the first picture."""
         self._program, self._next = program, first
-        self._folders = {
-            mode: folder.with_name(f"{folder.name}-{mode.value}")
-            for mode in (ThemeMode.LIGHT, ThemeMode.DARK)
-        }
+        self._folders = {mode: folder.with_name(f"{folder.name}-{mode.value}") for mode in modes}
         for made in self._folders.values():
             made.mkdir(parents=True, exist_ok=True)
 
@@ -38,16 +37,16 @@ class Camera:
         for above in find_above(window):
             above.close()
         window.overlay.hide()
-        settle()
 
 
 def settle() -> None:
-    """Runs the event loop for a moment."""
-    end_s = time.monotonic() + _SETTLE_S
-    while time.monotonic() < end_s:
+    """Runs the event loop for a moment, on a busy machine longer: layouts follow one another."""
+    end_s, num_rounds = time.monotonic() + _SETTLE_S, 0
+    while time.monotonic() < end_s or num_rounds < _LEAST_ROUNDS:
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
         # Outside of `exec` nobody else does what `deleteLater` asks for.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        num_rounds += 1
 
 
 def find_above(window: QWidget) -> list[QWidget]:

@@ -14,9 +14,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from app.ui.theme import ThemeMode
 from benchmarks.camera import Camera
 from benchmarks.contact_sheet import write_sheet
 from benchmarks.measure import own_home
@@ -24,6 +26,8 @@ from benchmarks.window import WindowDriver
 from tests.ui.scenes import SCENES, quiet_workers, title
 
 _SHEETS = Path(__file__).resolve().parents[1] / "docs" / "tour"
+_MODES = (ThemeMode.LIGHT, ThemeMode.DARK)
+_WORK_SCALE = 100  # where the starter works, too
 _PROMPT = "Write a Python function that adds two numbers, and explain it in two sentences."
 
 # Offscreen Qt's own is 800 x 800: menus would be moved to the left.
@@ -86,20 +90,26 @@ def _start(look: Look, folder: Path) -> int:
 
 
 def _walk(look: Look, folder: Path) -> None:
+    for mode in _MODES:
+        with _open_window(look, mode) as driver, quiet_workers():
+            camera = Camera(driver.program, folder / look.name, mode)
+            for scene in SCENES:
+                scene(driver.program)
+                camera.take(title(scene))
+    if look.scale == _WORK_SCALE:
+        with _open_window(look, _MODES[0]) as driver:
+            _work(driver, Camera(driver.program, folder / look.name, *_MODES, first=len(SCENES)))
+
+
+@contextlib.contextmanager
+def _open_window(look: Look, mode: ThemeMode) -> Iterator[WindowDriver]:
+    settings = {"language": look.language, "theme": mode.value}
     with own_home() as home, contextlib.chdir(home):
         # A relative home, so that no picture shows a path of this machine.
         os.environ["DEEPINFER_HOME"] = "DeepInfer"
-        with WindowDriver(language=look.language, temperature=0.0, max_tokens=160) as driver:
+        with WindowDriver(temperature=0.0, max_tokens=160, **settings) as driver:
             driver.window.resize(look.width, look.height)
-            camera = Camera(driver.program, folder / look.name)
-            with quiet_workers():
-                for scene in SCENES:
-                    scene(driver.program)
-                    camera.take(title(scene))
-        os.environ["DEEPINFER_HOME"] = "Work"
-        with WindowDriver(language=look.language, temperature=0.0, max_tokens=160) as driver:
-            driver.window.resize(look.width, look.height)
-            _work(driver, Camera(driver.program, folder / look.name, first=len(SCENES)))
+            yield driver
 
 
 def _work(driver: WindowDriver, camera: Camera) -> None:

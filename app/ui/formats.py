@@ -53,9 +53,9 @@ def format_kl(kl: float) -> str:
     return f"{kl:.2g}" if kl < 0.01 else f"{kl:.4f}"
 
 
-def format_share(share: float) -> str:
+def format_share(share: float, digits: int = 1) -> str:
     """`97.3 %`."""
-    return f"{share:.1%}".replace("%", " %")
+    return f"{share:.{digits}%}".replace("%", " %")
 
 
 def format_moment(moment: datetime, now: datetime) -> str:

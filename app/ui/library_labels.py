@@ -58,7 +58,7 @@ def use_help(item: LibraryItem) -> str:
 def grid_text(item: LibraryItem) -> str:
     """`W4, lossless`, `Q4_K`, `GPTQ`."""
     grid = item.grid.upper() if item.grid.islower() else item.grid
-    if item.kind is ItemKind.CONVERSION:
+    if item.kind is ItemKind.CONVERSION and not grid[-1:].isdigit():
         return item.grid
     if item.kind is ItemKind.CHECKPOINT and item.is_lossless:
         return translate("Library", "{grid}, lossless").format(grid=grid)

@@ -135,8 +135,10 @@ def test_an_offer_shows_sizes_and_what_fits(page: DownloadPage) -> None:
     assert page.repository.download_button.text() == "Download (4.0 GiB)", "the best is chosen"
     assert "No NVIDIA driver was found." in texts(page)
     assert page.repository.contexts.text() == (
-        "Context by conversion: Exact: 9,000 tokens (16,000 with an 8-bit KV cache); "
-        "4 bits (W4): 12,000 tokens (22,000 with an 8-bit KV cache); 3 bits (W3): 16,000 tokens"
+        "Context by conversion: \n"
+        "• Exact: 9,000 tokens (16,000 with an 8-bit KV cache)\n"
+        "• 4 bits (W4): 12,000 tokens (22,000 with an 8-bit KV cache)\n"
+        "• 3 bits (W3): 16,000 tokens"
     )
 
 
@@ -172,7 +174,7 @@ def test_progress_beyond_two_gigabytes_and_a_stall(
     card.file_list.button.click()
     tell(controller, replace(RUNNING, files=SHARDS))
     assert card.file_list.button.text() == "12 files, 2 complete"
-    assert cells(card.files)[2] == [SHARDS[2].path, "1.0 GiB", "33%", "comes"]
+    assert cells(card.files)[2] == [SHARDS[2].path, "1.0 GiB", "33 %", "comes"]
     tell(controller, replace(RUNNING, is_checking=True, eta_s=None))
     assert "checking what is here already" in card.status.text()
 

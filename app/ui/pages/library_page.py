@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QVBoxLayout, QWidget
 
 from app.controllers.disk import DiskController, DiskWork
 from app.controllers.story import Slots, follow
@@ -151,13 +151,13 @@ class LibraryPage(QWidget):
         if scanned.is_complete:
             self._scanned = scanned
             self._looked_s = time.monotonic()
-        self._show_items(scanned.items)
+        self._show_items(scanned.items, is_complete=scanned.is_complete)
         self.head.show_space(scanned)
         self.free_up.show_suggestions(scanned.free_up)
         self._show_interrupted_move(scanned.move_target)
 
-    def _show_items(self, items: tuple[LibraryItem, ...]) -> None:
-        is_empty = not items and not self._controller.is_scanning
+    def _show_items(self, items: tuple[LibraryItem, ...], *, is_complete: bool = False) -> None:
+        is_empty = not items and (is_complete or not self._controller.is_scanning)
         self.table.set_items(items)
         self.head.set_can_filter(bool(items))
         self.empty.setVisible(is_empty)
@@ -284,7 +284,8 @@ class LibraryPage(QWidget):
 
     def _build(self) -> None:
         self.card.hide()
-        layout = QVBoxLayout(self)
+        content = QWidget()
+        layout = QVBoxLayout(content)
         layout.setContentsMargins(24, 20, 24, 18)
         layout.setSpacing(10)
         for widget in (self.head, self.banners, self.work, self.free_up):
@@ -295,6 +296,14 @@ class LibraryPage(QWidget):
         layout.addWidget(self.empty, 1)
         layout.addWidget(self.card)
         self.banners.layout().setContentsMargins(0, 0, 0, 0)  # type: ignore[union-attr]
+        area = QScrollArea()  # for low windows: the table has the room that is left
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(content)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(area)
 
     def _connect(self) -> None:
         controller = self._controller

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QToolButton,
@@ -17,6 +16,7 @@ from app.core.settings import SETTING_FIELDS, Topic
 from app.core.settings_store import SettingsStore
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
+from app.ui.widgets.flow_layout import FlowLayout
 from app.ui.widgets.page_column import PageColumn
 from app.ui.widgets.setting_row import SettingRow
 
@@ -126,13 +126,11 @@ class SettingsPage(QWidget):
         set_role(self.problem, "tone", "danger")
         self.problem.setWordWrap(True)
         self.problem.hide()
-        topics = QHBoxLayout()
-        topics.setSpacing(6)
+        topics = FlowLayout(6)
         for position, topic in enumerate(self.cards):
             button = self._create_topic_button(topic)
             self._topics.addButton(button, position)
             topics.addWidget(button)
-        topics.addStretch(1)
         rows = self._column.rows
         rows.addWidget(title)
         rows.addLayout(topics)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QLabel, QLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.ui.theme import set_role, ui_font
@@ -22,9 +26,26 @@ class Card(QFrame):
             self.rows.addWidget(label)
 
 
+class Chip(QLabel):
+    """A small pill of muted text, as high as one with Chinese in it."""
+
+    def sizeHint(self) -> QSize:
+        return super().sizeHint().expandedTo(QSize(0, _chip_height(self.font().toString())))
+
+
+@cache
+def _chip_height(font: str) -> int:
+    """Lines with letters of another face are higher: such chips would not stand in one line."""
+    sample, own = QLabel("中A"), QFont()
+    own.fromString(font)
+    sample.setFont(own)
+    set_role(sample, "chip", True)
+    return sample.sizeHint().height()
+
+
 def create_chip(text: str = "") -> QLabel:
-    """A small pill of muted text."""
-    chip = QLabel(text)
+    """A chip with a text."""
+    chip = Chip(text)
     chip.setFont(ui_font(0.88))
     set_role(chip, "chip", True)
     chip.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)

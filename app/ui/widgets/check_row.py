@@ -22,6 +22,7 @@ class CheckRow(QWidget):
         self._icon: IconLabel | None = None
         self.title = QLabel(planned.title)
         self.title.setFont(ui_font(1.0, bold=True))
+        self.title.setWordWrap(True)
         self.state = QLabel()
         self.detail, self.figures = QLabel(), QLabel()
         self.figures.setFont(mono_font(0.86))
@@ -70,6 +71,7 @@ class CheckRow(QWidget):
 
     def _show_state(self, icon_name: str, tone: str, word: str) -> None:
         if self._icon is not None:
+            self._icon.hide()
             self._icon.deleteLater()
         self._icon = IconLabel(icon_name, size=_ICON_SIZE, tone=tone)
         self._head.insertWidget(0, self._icon)
@@ -82,9 +84,8 @@ class CheckRow(QWidget):
     def _build(self) -> None:
         set_role(self.figures_button, "kind", "link")
         self._head.setSpacing(_GAP)
-        self._head.addWidget(self.title)
+        self._head.addWidget(self.title, 1)
         self._head.addWidget(self.figures_button)
-        self._head.addStretch()
         self._head.addWidget(self.state)
         texts = QVBoxLayout()
         texts.setContentsMargins(_ICON_SIZE + _GAP, 0, 0, 0)

@@ -58,7 +58,7 @@ class DifferencesCard(Card):
         self.table.set_rows(rows)
         self.table.setVisible(bool(rows))
         self.same_button.setVisible(num_same > 0)
-        show = self.tr("Show the {n} that are the same").format(n=num_same)
+        show = self.tr("Show what is the same ({n})").format(n=num_same)
         self.same_button.setText(self.tr("Hide what is the same") if shows_same else show)
         self.summary.setText(self._summarize())
 

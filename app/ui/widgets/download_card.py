@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QV
 from app.core.download_events import DownloadFinished, DownloadingFile, DownloadProgressed
 from app.core.units import format_bytes
 from app.hub.download_queue import QueuedDownload, QueueState
-from app.ui.formats import format_duration, format_rate
+from app.ui.formats import format_duration, format_rate, format_share
 from app.ui.icons import IconButton
 from app.ui.item_models.row_model import Column
 from app.ui.theme import set_role, ui_font
@@ -211,4 +211,4 @@ class DownloadCard(Card):
 
 
 def _percent(file: DownloadingFile) -> str:
-    return f"{file.done_bytes / max(file.total_bytes, 1):.0%}"
+    return format_share(file.done_bytes / max(file.total_bytes, 1), 0)

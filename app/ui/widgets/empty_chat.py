@@ -6,13 +6,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.core.units import format_bytes
 from app.ui.icons import IconLabel
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.elided_button import ElidedButton
 
 if TYPE_CHECKING:
     from app.hub.library import LibraryEntry
@@ -20,7 +29,10 @@ if TYPE_CHECKING:
 _MAX_ENTRIES = 5
 
 
-class EmptyChat(QWidget):
+_WIDTH = 460
+
+
+class EmptyChat(QScrollArea):
     """One of four states; each `show_*` replaces the last one.
 
     Signals:
@@ -37,8 +49,12 @@ class EmptyChat(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._slot = QVBoxLayout(self)
-        self._slot.setContentsMargins(24, 24, 24, 24)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(QWidget())
+        self._slot = QVBoxLayout(self.widget())
+        self._slot.setContentsMargins(24, 16, 24, 16)
         self._content: QWidget | None = None
 
     def show_first_run(self, *, has_starter: bool) -> None:
@@ -95,7 +111,7 @@ class EmptyChat(QWidget):
     def _button(
         self, text: str, slot: Callable[[], object], *, primary: bool = False
     ) -> QPushButton:
-        button = QPushButton(text)
+        button = ElidedButton(text)
         if primary:
             set_role(button, "kind", "primary")
         set_role(button, "size", "medium")
@@ -112,9 +128,18 @@ class EmptyChat(QWidget):
         self._slot.addWidget(self._content, alignment=Qt.AlignmentFlag.AlignCenter)
 
 
+class _Content(QWidget):
+    """In a low window it keeps its height and is scrolled."""
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest and (layout := self.layout()):
+            self.setMinimumHeight(layout.totalHeightForWidth(_WIDTH))
+        return super().event(event)
+
+
 def _create_content(icon: str, title: str, hint: str, rows: Sequence[QWidget]) -> QWidget:
-    content = QWidget()
-    content.setFixedWidth(460)
+    content = _Content()
+    content.setFixedWidth(_WIDTH)
     layout = QVBoxLayout(content)
     layout.setSpacing(12)
     layout.addWidget(

@@ -1,4 +1,7 @@
-"""Widgets in lines, as words are: what does not fit goes to the next line."""
+"""Widgets in lines, as words are: what does not fit goes to the next line.
+
+Those of a line have their middles at one height.
+"""
 
 from __future__ import annotations
 
@@ -51,16 +54,28 @@ class FlowLayout(QLayout):
 
     def _arrange(self, rect: QRect, *, is_trial: bool) -> int:
         """Places the items unless it is a trial; returns the height that they take."""
-        place, line_height = rect.topLeft(), 0
+        top = rect.top()
+        for line in self._lines(rect.width()):
+            height, left = max(item.sizeHint().height() for item in line), rect.left()
+            for item in line:
+                size = item.sizeHint()
+                if not is_trial:
+                    place = QPoint(left, top + (height - size.height()) // 2)
+                    item.setGeometry(QRect(place, size))
+                left += size.width() + self.spacing()
+            top += height + self.spacing()
+        return max(0, top - self.spacing() - rect.top())
+
+    def _lines(self, width: int) -> list[list[QLayoutItem]]:
+        lines: list[list[QLayoutItem]] = []
+        room = 0
         for item in self._items:
             if item.isEmpty():
                 continue
-            size = item.sizeHint()
-            if line_height and place.x() + size.width() > rect.right() + 1:
-                place = QPoint(rect.left(), place.y() + line_height + self.spacing())
-                line_height = 0
-            if not is_trial:
-                item.setGeometry(QRect(place, size))
-            place += QPoint(size.width() + self.spacing(), 0)
-            line_height = max(line_height, size.height())
-        return place.y() + line_height - rect.top()
+            needed = item.sizeHint().width()
+            if not lines or needed > room:
+                lines.append([])
+                room = width
+            lines[-1].append(item)
+            room -= needed + self.spacing()
+        return lines

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -25,6 +26,9 @@ from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
 
 _STEPS = 1000
+
+_VOLUME_WIDTH = 140
+_NARROW = 620
 
 
 class LibraryHead(QWidget):
@@ -51,7 +55,7 @@ class LibraryHead(QWidget):
         set_role(self.summary, "tone", "muted")
         self.volume = QProgressBar()
         self.volume.setTextVisible(False)
-        self.volume.setFixedWidth(140)
+        self.volume.setFixedWidth(_VOLUME_WIDTH)
         self.volume.setRange(0, _STEPS)
         self.volume.setAccessibleName(self.tr("Used of the library's disk"))
         self.scanning = QProgressBar()
@@ -88,6 +92,11 @@ class LibraryHead(QWidget):
         self.volume.setValue(used * _STEPS // max(space.total_bytes, 1))
         self.volume.setToolTip(str(space.path))
         self.volume.show()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_narrow = event.size().width() < _NARROW
+        self.volume.setFixedWidth(_VOLUME_WIDTH // 2 if is_narrow else _VOLUME_WIDTH)
 
     def show_folders(self, folders: Sequence[Path]) -> None:
         """Fills the menu."""

@@ -36,7 +36,7 @@ from app.ui.theme import current_tokens
 _ROW_HEIGHT = 36
 _LEAST_NAME_WIDTH = 200
 _WIDTHS = {
-    LibraryColumn.SIZE: 92,
+    LibraryColumn.SIZE: 100,
     LibraryColumn.FAMILY: 104,
     LibraryColumn.GRID: 118,
     LibraryColumn.USED: 104,

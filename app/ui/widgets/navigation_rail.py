@@ -21,6 +21,9 @@ from PySide6.QtWidgets import (
 from app.ui.icons import IconButton, render_icon
 from app.ui.theme import ThemeMode, ui_font
 
+# Logo, words, and the gap between two buttons.
+_FORMS = ((True, True, 8), (False, True, 8), (False, False, 8), (False, False, 0))
+
 
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
@@ -80,8 +83,9 @@ class NavigationRail(QFrame):
         self._fit(event.size().height())
 
     def _fit(self, height: int) -> None:
-        """A low window shows no logo, a lower one no words."""
-        for has_logo, has_words in ((True, True), (False, True), (False, False)):
+        """A low window shows no logo, a lower one no words, the lowest leaves no gaps."""
+        for has_logo, has_words, spacing in _FORMS:
+            self._column.setSpacing(spacing)
             self._logo.setVisible(has_logo)
             style = (
                 Qt.ToolButtonStyle.ToolButtonTextUnderIcon
@@ -96,8 +100,7 @@ class NavigationRail(QFrame):
 
     def _build(self, items: Sequence[NavigationItem]) -> None:
         layout = self._column
-        layout.setContentsMargins(8, 14, 8, 12)
-        layout.setSpacing(8)
+        layout.setContentsMargins(8, 12, 8, 10)
         self._logo.setPixmap(render_icon("app", "", 36))
         self._logo.setContentsMargins(0, 0, 0, 10)
         layout.addWidget(self._logo, alignment=Qt.AlignmentFlag.AlignHCenter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 _COLUMN_WIDTH = 920
@@ -22,12 +23,18 @@ class PageColumn(QScrollArea):
         self.rows.setContentsMargins(28, 24, 28, 28)
         self.rows.setSpacing(16)
         content = QWidget()
-        centred = QHBoxLayout(content)
-        centred.setContentsMargins(0, 0, 0, 0)
-        centred.addStretch(1)
-        centred.addWidget(column, 1000)
-        centred.addStretch(1)
+        self._centred = QHBoxLayout(content)
+        self._centred.setContentsMargins(0, 0, 0, 0)
+        self._centred.addStretch(1)
+        self._centred.addWidget(column, 1000)
+        self._centred.addStretch(1)
         self.setWidget(content)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The column stays where it is when a scroll bar comes or goes."""
+        super().resizeEvent(event)
+        bar_width = self.width() - self.viewport().width()
+        self._centred.setContentsMargins(bar_width, 0, 0, 0)
 
     def close_rows(self) -> None:
         """All room that is left stays below the last row."""

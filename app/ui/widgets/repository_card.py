@@ -7,13 +7,15 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.core.download_events import OfferedModel, RepositoryFound
 from app.core.units import format_bytes
-from app.ui.formats import format_count
+from app.ui.formats import format_count, format_share
 from app.ui.grid_labels import grid_label
 from app.ui.item_models.row_model import Column
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout, create_chip
 from app.ui.widgets.flow_layout import FlowLayout
 from app.ui.widgets.row_table import RowTable
+
+_FOUND_COLUMN = 2  # shown where something is on this disk
 
 
 class RepositoryCard(Card):
@@ -54,15 +56,20 @@ class RepositoryCard(Card):
             self._chips.addWidget(create_chip(text))
         self.machine.setText(found.machine)
         self.machine.setVisible(bool(found.machine))
-        self.table.set_rows(found.models)
+        self._show_models()
         self._choose(found.models[found.best or 0])
 
     def show_found(self, found: RepositoryFound) -> None:
         """The same repository, of which more or less is on the disk now."""
         chosen = self._models.index(self._chosen) if self._chosen in self._models else 0
         self._found, self._models = found, found.models
-        self.table.set_rows(found.models)
+        self._show_models()
         self._choose(found.models[chosen])
+
+    def _show_models(self) -> None:
+        has_any = any(model.found_bytes for model in self._models)
+        self.table.setColumnHidden(_FOUND_COLUMN, not has_any)
+        self.table.set_rows(self._models)
 
     def _choose(self, model: OfferedModel) -> None:
         self._chosen = model
@@ -91,7 +98,9 @@ class RepositoryCard(Card):
                 parts.append(text.format(m=format_count(fit.max_context_int8_kv), **facts))
             else:
                 parts.append(self.tr("{grid}: {n} tokens").format(**facts))
-        return self.tr("Context by conversion: {list}").format(list="; ".join(parts))
+        return self.tr("Context by conversion: {list}").format(
+            list="".join(f"\n• {part}" for part in parts)
+        )
 
     def _fits(self, model: OfferedModel) -> bool:
         return model.max_context is None or model.max_context > 0
@@ -151,7 +160,9 @@ class RepositoryCard(Card):
 
 
 def _share(model: OfferedModel) -> str:
-    return f"{model.found_bytes / max(model.num_bytes, 1):.0%}" if model.found_bytes else "–"
+    if not model.found_bytes:
+        return "–"
+    return format_share(model.found_bytes / max(model.num_bytes, 1), 0)
 
 
 def _size(num_bytes: int | None) -> str:

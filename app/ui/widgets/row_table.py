@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from app.ui.item_models.row_model import SORT_ROLE, Column, RowModel
 
 _LEAST_FIRST_WIDTH = 170
-_FRAME_HEIGHT, _SCROLL_BAR_HEIGHT = 8, 14
+_FRAME_HEIGHT, _SCROLL_BAR_HEIGHT = 4, 14
 
 
 class RowTable(QTableView):
@@ -69,14 +69,27 @@ class RowTable(QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._widen_first_column()
+        self._fit()
 
     def _fit(self) -> None:
+        self._spread()
         self._widen_first_column()
         num_rows = min(self._rows.rowCount(), self._max_rows)
-        spare = _FRAME_HEIGHT + (_SCROLL_BAR_HEIGHT if self._is_first_wide else 0)
+        is_wider = self.horizontalHeader().length() > self.viewport().width()
+        spare = _FRAME_HEIGHT + (_SCROLL_BAR_HEIGHT if is_wider else 0)
         heights = sum(self.rowHeight(row) for row in range(num_rows))
         self.setFixedHeight(self.horizontalHeader().sizeHint().height() + heights + spare)
+
+    def _spread(self) -> None:
+        """Columns of one width, where all of them can be read then: else the table scrolls."""
+        if self._is_first_wide:
+            return
+        head, columns = self.horizontalHeader(), range(self.horizontalHeader().count())
+        needs = (max(head.sectionSizeHint(c), self.sizeHintForColumn(c)) for c in columns)
+        is_narrow = max(needs, default=0) * head.count() > self.viewport().width()
+        modes = QHeaderView.ResizeMode
+        head.setSectionResizeMode(modes.ResizeToContents if is_narrow else modes.Stretch)
+        head.setStretchLastSection(is_narrow)
 
     def _make_room_for_first_column(self) -> None:
         head = self.horizontalHeader()
@@ -84,7 +97,6 @@ class RowTable(QTableView):
         head.setResizeContentsPrecision(2 * self._max_rows)
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         head.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
 
     def _widen_first_column(self) -> None:
         """All that the others leave, but so much that it can be read: then the table scrolls."""
@@ -99,7 +111,6 @@ class RowTable(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(34)

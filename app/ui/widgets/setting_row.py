@@ -20,7 +20,7 @@ from app.ui.widgets.calm_spin_box import CalmSpinBox
 from app.ui.widgets.choice_button import ChoiceButton
 
 _FIELD_WIDTH = 210
-_TEXT_WIDTH = 320
+_TEXT_WIDTH = 280
 _LONG_HEIGHT = 110
 _TYPING_DELAY_MS = 400
 
@@ -93,6 +93,7 @@ class SettingRow(QWidget):
 
     def _create_switch(self) -> QCheckBox:
         box = QCheckBox()
+        box.setStyleSheet("spacing: 0")  # there are no words beside it
         box.toggled.connect(self._emit)
         return box
 
@@ -106,7 +107,7 @@ class SettingRow(QWidget):
         box.setGroupSeparatorShown(True)
         box.lineEdit().setTextMargins(7, 2, 4, 2)
         unit = translated(self._meta["unit"])
-        box.setSuffix(unit if unit == "%" else f" {unit}" if unit else "")
+        box.setSuffix(f" {unit}" if unit else "")
         box.setSpecialValueText(translated(self._meta["zero_means"]))
         box.valueChanged.connect(self._emit_number)
         return box

@@ -59,7 +59,8 @@ class VerdictCard(Card):
         if report.verdict.status is VerdictStatus.REFUSED:
             self._set_badge(self.tr("✕ Refused"), "danger")
         elif num_failed:
-            self._set_badge(self.tr("✕ {n} checks failed").format(n=num_failed), "danger")
+            text = self.tr("✕ {n} of {total} checks failed")
+            self._set_badge(text.format(n=num_failed, total=len(report.checks)), "danger")
         elif report.verdict.status is VerdictStatus.CONVERT:
             self._set_badge(self.tr("✓ Runs after conversion"), "success")
         else:
