@@ -1,5 +1,5 @@
-"""Row 12 of the public trials: what a killed program has written is there, no key deletes by itself,
-and files of a newer version are shown, said to be so, and left as they are."""
+"""Row 12 of the public trials: what a killed program wrote is there, and no key deletes by itself;
+files of a newer version are shown, said to be so, and left as they are."""
 
 from __future__ import annotations
 
