@@ -55,3 +55,4 @@ def test_a_step_that_ends_early_says_why(error: Exception, status: str, reason: 
 def test_a_name_that_is_not_there_is_told() -> None:
     names = ["json", "json:loads", "xml:dom", "json:nothing", "no_such_package.part:name"]
     assert [line.partition(": ")[0] for line in try_imports(names)] == names[3:]
+    assert try_imports(["json"], ["json", "no_such_package"]) == ["json is loaded as well"]

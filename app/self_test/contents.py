@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
@@ -19,7 +20,12 @@ from app.core.frozen import is_frozen
 from app.core.paths import resources_dir
 
 _LIMIT_S = 300.0
-_PROCESSES = ("window", "engine", "reference")  # each alone: torch comes neither after Qt nor CuPy
+# The kinds of processes, and what must not have come into them: torch after Qt fails on Windows.
+_PROCESSES = {
+    "window": ("torch", "transformers", "cupy"),
+    "engine": ("PySide6", "torch", "transformers"),
+    "reference": ("PySide6", "cupy"),
+}
 _PDF_TEXT = "Text in a PDF"
 _FORMULA = r"\alpha \leq \frac{a}{b}"
 _CODE = {"python": "def f(): return 1", "cpp": "int f() { return 1; }", "sql": "SELECT 1"}
@@ -32,7 +38,11 @@ def check_contents() -> dict[str, Any]:
     if not is_frozen() and not path.is_file():
         raise MissingExtraError("Only a bundle has a list of what must be in it.")
     needs: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
-    failures = [line for kind in _PROCESSES for line in _import_in_child(needs[kind])]
+    failures = [
+        line
+        for kind, unwanted in _PROCESSES.items()
+        for line in _import_in_child(needs[kind], unwanted)
+    ]
     files = [place for place in needs["files"] if not _is_read(path.parent / place)]
     if failures or files:
         raise LookupError("; ".join([*failures, *(f"no file {place}" for place in files)]))
@@ -76,8 +86,8 @@ def check_texts(folder: Path) -> dict[str, Any]:
     return {"pdf": pdf, "formula": formula, "languages": len(_CODE)}
 
 
-def try_imports(names: Sequence[str]) -> list[str]:
-    """A line for each `module` or `module:name` that is not there."""
+def try_imports(names: Sequence[str], unwanted: Sequence[str] = ()) -> list[str]:
+    """A line for each `module` or `module:name` that is not there, or came and is `unwanted`."""
     lines = []
     for name in names:
         module, _, attribute = name.partition(":")
@@ -87,13 +97,13 @@ def try_imports(names: Sequence[str]) -> list[str]:
                 import_module(f"{module}.{attribute}")
         except Exception as error:  # noqa: BLE001 - whatever a module does at its head
             lines.append(f"{name}: {type(error).__name__}: {error}")
-    return lines
+    return lines + [f"{name} is loaded as well" for name in unwanted if name in sys.modules]
 
 
-def _import_in_child(names: Sequence[str]) -> list[str]:
+def _import_in_child(names: Sequence[str], unwanted: Sequence[str]) -> list[str]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(try_imports, names).result(_LIMIT_S)
+        return pool.submit(try_imports, names, unwanted).result(_LIMIT_S)
 
 
 def _is_read(path: Path) -> bool:

@@ -68,4 +68,15 @@ def require_bundle(work: Path) -> Path:
     folder = work / "dist" / FOLDER_NAME
     if not folder.is_dir():
         raise PackagingError(f"PyInstaller left no {folder}; see pyinstaller.log.")
+    _write_qt_conf(folder)
     return folder
+
+
+def _write_qt_conf(bundle: Path) -> None:
+    """Where Qt's plugins and translations are, seen from the programs: doc.qt.io/qt-6/qt-conf.html.
+
+    Wheels of Linux have a folder for Qt within their own.
+    """
+    inner = "Qt" if (bundle / "_internal" / "PySide6" / "Qt").is_dir() else "."
+    text = f"[Paths]\nPrefix = _internal/PySide6/{inner}\n"
+    (bundle / "qt.conf").write_text(text, encoding="utf-8", newline="\n")

