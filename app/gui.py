@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QIcon
@@ -29,6 +27,7 @@ from app.chat.store import ChatStore
 from app.controllers.bridge import EventBridge
 from app.controllers.chat import ChatController
 from app.controllers.conversion import ConversionController
+from app.controllers.crash_watch import CrashWatch
 from app.controllers.disk import DiskController
 from app.controllers.download import DownloadController
 from app.controllers.garbage import GuiGarbageCollector
@@ -37,8 +36,7 @@ from app.controllers.presets import Presets
 from app.controllers.remote import RemoteController
 from app.controllers.server import ServerController
 from app.controllers.validation import ValidationController
-from app.core.errors import AppError
-from app.core.events import ErrorInfo, Event, JobFailed
+from app.core.events import Event
 from app.core.keychain import Keychain
 from app.core.log import configure_logging
 from app.core.paths import chats_path, keys_dir, library_dir, log_path, resources_dir, settings_path
@@ -46,50 +44,13 @@ from app.core.settings_store import SettingsStore
 from app.core.single_instance import InstanceDoor
 from app.hub.starter import find_starter
 from app.ui.controllers import Controllers
+from app.ui.dialogs.crash_report_dialog import CrashReportDialog
 from app.ui.language import Language
 from app.ui.main_window import MainWindow
 from app.ui.theme import Theme, ThemeMode
 from app.ui.widgets.banner import BannerTone
 
-_log = logging.getLogger(__name__)
-
-
-class ErrorHook(QObject):
-    """Logs exceptions that nobody caught, in any thread or slot, and hands them to the window."""
-
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__()
-        self._window = window
-        self._bridge = EventBridge(self)
-        self._bridge.received.connect(self._on_received)
-
-    def install(self) -> None:
-        """From now on nothing is lost."""
-        sys.excepthook = self._on_exception
-        threading.excepthook = self._on_thread_exception
-
-    def _on_thread_exception(self, args: threading.ExceptHookArgs) -> None:
-        if args.exc_value is not None:
-            self._on_exception(args.exc_type, args.exc_value, args.exc_traceback)
-
-    def _on_exception(
-        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
-    ) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            QApplication.quit()
-            return
-        _log.error("Uncaught exception", exc_info=(kind, error, trace))
-        self._bridge.post(JobFailed(self._describe(error)))
-
-    def _describe(self, error: BaseException) -> ErrorInfo:
-        if isinstance(error, AppError):
-            return ErrorInfo.from_exception(error)
-        text = self.tr("Something went wrong inside the program; it goes on running.")
-        return ErrorInfo("InternalError", text, repr(error))
-
-    def _on_received(self, event: Event) -> None:
-        if isinstance(event, JobFailed):
-            self._window.show_error(event.error)
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +108,7 @@ class Program:
 
     def start(self, source: Path | None) -> None:
         """What may be slow; called by the event loop after the first paint."""
-        _log.info("The window is painted.")
+        _logger.info("The window is painted.")
         self.controllers.library.refresh()
         self.controllers.download.start()
         self.window.chat_page.start()
@@ -204,10 +165,17 @@ def main(path: Path | None = None, door: InstanceDoor | None = None) -> int:
     """
     configure_logging(log_path())
     app = create_application()
-    program = Program(app)
-    ErrorHook(program.window).install()
+    watch = CrashWatch()
+    watch.install()
+    try:
+        program = Program(app)
+    except Exception as error:  # whatever it is: a window that does not come must say why
+        _logger.exception("The window could not be made.")
+        return _fail_start(watch, error)
+    watch_over(program, watch)
     # From the event loop: what was painted is on the screen by then.
     program.window.painted.connect(lambda: QTimer.singleShot(0, lambda: program.start(path)))
+    program.window.painted.connect(lambda: QTimer.singleShot(0, watch.start))
     program.window.show()
     doorbell = Doorbell(program.window)
     if door is not None:
@@ -216,4 +184,21 @@ def main(path: Path | None = None, door: InstanceDoor | None = None) -> int:
     if door is not None:
         door.close()
     program.shutdown()
+    watch.close()
     return code
+
+
+def watch_over(program: Program, watch: CrashWatch) -> None:
+    """The window tells what broke, and shows what was kept of it."""
+    watch.failed.connect(lambda error: program.window.show_error(error))
+    watch.report_found.connect(program.window.show_crash)
+
+
+def _fail_start(watch: CrashWatch, error: Exception) -> int:
+    """There is no window: the report itself is shown, where it could be kept."""
+    report = watch.keep(error)
+    sys.stderr.write(f"deepinfer: the window could not be made: {error}\n")
+    if report is not None:
+        CrashReportDialog(report).exec()
+    watch.close()
+    return 1

@@ -12,7 +12,7 @@ from app.chat.store import ChatStore
 from app.chat.transcript import Conversation, Turn, TurnStats
 from app.controllers.chat_engine import ChatEngine
 from app.controllers.chat_request import create_request, to_stats
-from app.controllers.chat_state import ChatState, to_chat_state
+from app.controllers.chat_state import ChatState, death_sentence, to_chat_state
 from app.controllers.conversation_list import ConversationList
 from app.controllers.open_conversation import OpenConversation
 from app.controllers.remote_link import ConnectRemote
@@ -57,7 +57,8 @@ class ChatController(QObject):
             no turn remains.
         memory_sampled(MemorySampled)
         failed(ErrorInfo): loading failed, a reply broke off, or something could not be saved.
-        worker_died(str): one sentence; `restart()` starts the engine again and reloads the model.
+        worker_died(str, Path | None): one sentence, and what was kept of its end; `restart()`
+            starts the engine again and reloads the model.
         worker_unresponsive(float): seconds without a sign of life; `restart()` helps here, too.
         worker_recovered(): it gives signs of life again.
     """
@@ -76,7 +77,7 @@ class ChatController(QObject):
     reply_failed = Signal(str, object)
     memory_sampled = Signal(object)
     failed = Signal(object)
-    worker_died = Signal(str)
+    worker_died = Signal(object, object)
     worker_unresponsive = Signal(float)
     worker_recovered = Signal()
 
@@ -89,7 +90,7 @@ class ChatController(QObject):
         self._store = store
         self._state = ChatState.UNLOADED
         self._model: LoadedModel | None = None
-        self._last_load: LoadModel | ConnectRemote | None = None
+        self.last_load: LoadModel | ConnectRemote | None = None
         self._reply: RunningReply | None = None
         self.overflow = OverflowPolicy.DROP_OLDEST
         self._open = OpenConversation.create(store, "", SamplingSettings())
@@ -119,7 +120,7 @@ class ChatController(QObject):
     def load(self, command: LoadModel | ConnectRemote) -> None:
         """Loads a native checkpoint in place of the present model, starting the worker if need be,
         or lets a server somewhere else answer; answered by `model_loaded` or `failed`."""
-        self._last_load = command
+        self.last_load = command
         if self._state is ChatState.FAILED:
             self.engine.end()  # after a fault of a card its process cannot use it any more
         self._set_state(ChatState.LOADING)
@@ -136,10 +137,10 @@ class ChatController(QObject):
         if self._state is not ChatState.DOWN:  # then it is gone; the port may have a new one
             self.engine.end(timeout_s=0)
         self._model = None
-        if self._last_load is None:
+        if self.last_load is None:
             self._set_state(ChatState.UNLOADED)
         else:
-            self.load(self._last_load)
+            self.load(self.last_load)
         self._interrupt_reply()
 
     def shutdown(self) -> None:
@@ -221,15 +222,17 @@ class ChatController(QObject):
 
     # --- replies -----------------------------------------------------------------------------
 
-    def send(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Saves the user's message and asks for a reply; no effect unless READY and not blank."""
-        if self._state is not ChatState.READY or not (text.strip() or attachments):
-            return
-        with self._reported_errors():
-            turn = self._open.add_user_turn(text, attachments)
-            self.turn_added.emit(self.conversation.conversation_id, turn)
-            self._begin_reply()
-            self.conversations_changed.emit()
+    def send(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
+        """Saves the user's message and asks for a reply; whether it was taken: not unless READY,
+        not when it is blank or cannot be saved."""
+        if self._state is ChatState.READY and (text.strip() or attachments):
+            with self._reported_errors():
+                turn = self._open.add_user_turn(text, attachments)
+                self.turn_added.emit(self.conversation.conversation_id, turn)
+                self._begin_reply()
+                self.conversations_changed.emit()
+                return True
+        return False
 
     def stop(self) -> None:
         """Stops the running reply within one token; it ends with `reply_finished`."""
@@ -381,10 +384,8 @@ class ChatController(QObject):
         self._model = None
         self._set_state(ChatState.DOWN)
         self._interrupt_reply()
-        saved = " The reply so far is saved." if had_text else ""
-        self.worker_died.emit(
-            f"The engine stopped unexpectedly (exit code {event.exit_code}).{saved}"
-        )
+        sentence = death_sentence(event.exit_code, had_text=had_text)
+        self.worker_died.emit(sentence, event.report)
 
     def _set_state(self, state: ChatState) -> None:
         if state is not self._state:

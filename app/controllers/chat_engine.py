@@ -9,7 +9,14 @@ from PySide6.QtCore import QObject, Signal
 from app.controllers.remote_link import ConnectRemote, RemoteLink
 from app.controllers.worker_link import WorkerLink
 from app.core.events import EngineState, EngineStateChanged, Event, WorkerDied, WorkerStopped
-from app.workers.commands import Command, ConfigureEngine, ForgetConversation, LoadModel
+from app.core.secrets import remember_prompts
+from app.workers.commands import (
+    Command,
+    ConfigureEngine,
+    ForgetConversation,
+    LoadModel,
+    SubmitRequest,
+)
 from app.workers.process import STOP_TIMEOUT_S
 
 
@@ -44,6 +51,8 @@ class ChatEngine(QObject):
     def send(self, command: Command) -> None:
         """To whoever answers; LoadModel and ConnectRemote say who that is from now on."""
         match command:
+            case SubmitRequest():
+                remember_prompts(message.content for message in command.request.messages)
             case ConnectRemote() if not self.is_remote:
                 self.release()
                 self._active = self._remote

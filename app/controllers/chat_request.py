@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from app.chat.attachments import with_attachments
 from app.chat.thoughts import split_thoughts
 from app.chat.transcript import Conversation, Turn, TurnStats
 from app.core.events import RequestFinished
+from app.core.memory_shortage import MemoryRemedy, RemedyKind
 from app.core.sampling_settings import SamplingSettings
 from app.engine.request import Message, OverflowPolicy, Request, SamplingParams
+from app.workers.commands import LoadModel
 
 
 def create_request(
@@ -66,6 +68,13 @@ def _to_message(turn: Turn) -> Message:
 def to_sampling_params(settings: SamplingSettings) -> SamplingParams:
     """As the engine is asked: what a conversation keeps, and nothing for measurements."""
     return SamplingParams(**asdict(settings))
+
+
+def with_remedy(command: LoadModel, remedy: MemoryRemedy) -> LoadModel:
+    """The same model with a shorter context, or with a cache of 8 bits and what fits then."""
+    if remedy.kind is RemedyKind.INT8_KV:
+        return replace(command, max_model_len=remedy.max_model_len, kv_dtype="int8")
+    return replace(command, max_model_len=remedy.max_model_len)
 
 
 def to_stats(event: RequestFinished) -> TurnStats:

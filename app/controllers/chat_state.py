@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from app.core.events import EngineState, EngineStateChanged
+from app.core.sentence import Sentence
+from app.workers.grave import describe_exit
 
 
 class ChatState(StrEnum):
@@ -32,3 +34,13 @@ def to_chat_state(event: EngineStateChanged, *, is_replying: bool) -> ChatState:
     if is_replying and event.state in (EngineState.LOADING, EngineState.READY):
         return ChatState.GENERATING
     return ChatState(event.state.value)
+
+
+def death_sentence(exit_code: int | None, *, had_text: bool) -> str:
+    """The engine's process has ended by itself, maybe while it wrote."""
+    code = Sentence("it could not be started") if exit_code is None else describe_exit(exit_code)
+    if had_text:
+        return Sentence(
+            "The engine stopped unexpectedly ({code}). The reply so far is saved.", code=code
+        )
+    return Sentence("The engine stopped unexpectedly ({code}).", code=code)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.core.errors import EngineError, ResourceError
 from app.core.events import EngineState, EngineStateChanged, ErrorInfo, Event, LoadedModel
+from app.core.secrets import remember_prompts
 from app.engine.command_queue import CommandQueue
 from app.engine.engine import Engine
 from app.engine.host_options import HostOptions
@@ -139,6 +140,7 @@ class EngineHost:
         With `on_event` the request's events go there, on the engine thread, and not to the handle:
         like the listener it must be quick and not raise.
         """
+        remember_prompts([request.prompt or "", *(m.content for m in request.messages)])
         handle = RequestHandle(request.request_id, self.cancel, on_event)
         self._commands.send(partial(self._add, request, handle))
         return handle

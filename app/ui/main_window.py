@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from app.controllers.remote_link import ConnectRemote
 from app.core.events import ErrorInfo
+from app.core.load_memory import LoadChoice, find_choice
 from app.core.settings_store import SettingsStore
 from app.engine.request import OverflowPolicy
 from app.remote.endpoint import RemoteEndpoint
@@ -30,11 +32,14 @@ from app.ui.pages.library_page import LibraryPage
 from app.ui.pages.server_page import ServerPage
 from app.ui.pages.settings_page import SettingsPage
 from app.ui.pages.validate_page import ValidatePage
+from app.ui.problems import describe
 from app.ui.shortcuts import create_shortcuts
 from app.ui.theme import Theme
 from app.ui.tray import Tray
+from app.ui.ways import Ways
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
 from app.ui.widgets.navigation_rail import NavigationRail
+from app.ui.widgets.problem_banner import ProblemBanner
 from app.ui.wiring import Wiring
 from app.workers.commands import ConfigureEngine, LoadModel
 
@@ -62,7 +67,7 @@ class MainWindow(QMainWindow):
         self._is_painted = self._is_quitting = False
         self.appearance = Appearance(settings, theme, language, self)
         self.setWindowTitle("DeepInfer")
-        self.setMinimumSize(720, 560)
+        self.setMinimumSize(640, 360)  # a screen of 1366 x 768 at 200 %
         self.desk = self._create_desk()
         self.setCentralWidget(self.desk)
         self.desk.show_page(self.desk.chat_page)
@@ -138,7 +143,18 @@ class MainWindow(QMainWindow):
 
     def show_error(self, error: ErrorInfo) -> None:
         """Shows an error that belongs to no page."""
-        self.show_message(error.message, error.message, BannerTone.DANGER, error.detail)
+        banner = ProblemBanner(describe(error))
+        banner.way_requested.connect(self.ways.go)
+        self.banners.show_banner(error.message, banner, lambda _: self.show_error(error))
+
+    def show_crash(self, report: Path, is_earlier: bool) -> None:
+        """Something crashed, in an earlier run or just now; what was kept of it can be read."""
+        text = self.tr("A part of the program crashed; a report was saved on this computer.")
+        if is_earlier:
+            text = self.tr("DeepInfer crashed; a report of it was saved on this computer.")
+        banner = Banner(text, BannerTone.WARNING, action=self.tr("Show report"))
+        banner.action_requested.connect(partial(self.ways.show_report, report))
+        self.banners.show_banner("crash", banner, lambda _: self.show_crash(report, is_earlier))
 
     def renew_desk(self) -> None:
         """Another desk in place of this one, for another language; nothing that runs notices."""
@@ -146,12 +162,13 @@ class MainWindow(QMainWindow):
         old.chat_page.panel.sampling.flush()
         old.settings_page.flush()
         self.setUpdatesEnabled(False)
-        self.desk = self._create_desk()
-        self.desk.resize(old.size())
-        self.desk.take_over(old)
-        self.desk.show_page_at(position)
-        old.chat_page.shutdown()
-        self.setCentralWidget(self.desk)  # takes the old one away
+        with self.appearance.held_back():
+            self.desk = self._create_desk()
+            self.desk.resize(old.size())
+            self.desk.take_over(old)
+            self.desk.show_page_at(position)
+            old.chat_page.shutdown()
+            self.setCentralWidget(self.desk)  # takes the old one away
         QApplication.sendPostedEvents(old, QEvent.Type.DeferredDelete)
         self.tray.show_texts()
         self.setUpdatesEnabled(True)
@@ -182,9 +199,10 @@ class MainWindow(QMainWindow):
     def load_model(self, model_dir: Path) -> None:
         """Loads a checkpoint and remembers it for the next start."""
         values = self._settings.update(last_model=str(model_dir), uses_remote=False)
-        max_model_len = values.max_model_len or None
+        fits = find_choice(model_dir, LoadChoice(values.max_model_len, values.kv_dtype))
+        max_model_len = fits.max_model_len or None
         self._controllers.chat.load(
-            LoadModel(model_dir, values.device, max_model_len, values.activations, values.kv_dtype)
+            LoadModel(model_dir, values.device, max_model_len, values.activations, fits.kv_dtype)
         )
 
     def configure_engine(self) -> None:
@@ -288,6 +306,7 @@ class MainWindow(QMainWindow):
         )
         Wiring(desk, self._controllers, self)
         self.library_shell = LibraryShell(desk, self._controllers, self)
+        self.ways = Ways(desk, self._controllers, self._settings, self)
         return desk
 
     def _connect(self) -> None:

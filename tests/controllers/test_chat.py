@@ -185,7 +185,8 @@ def test_worker_death_mid_reply_keeps_the_text_and_restart_reloads(
     ready.reply_finished.connect(lambda _, turn: replies.append(turn))
     with qtbot.waitSignal(ready.worker_died, timeout=TIMEOUT_MS) as blocker:
         ready.send("die")
-    (turn,), (message,) = replies, blocker.args
+    (turn,), (message, report) = replies, blocker.args
+    assert "exit code 9" in report.read_text(encoding="utf-8")
     assert turn.is_interrupted
     assert turn.content == counted(21)
     assert message == ("The engine stopped unexpectedly (exit code 9). The reply so far is saved.")

@@ -46,6 +46,7 @@ from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.dialogs.move_library_dialog import MoveLibraryDialog
 from app.ui.dialogs.remote_dialog import RemoteDialog
 from app.ui.dialogs.remove_dialog import RemoveDialog
+from app.ui.problems import Problem
 from app.ui.widgets.banner import BannerTone
 from tests.ui.chat_scenes import (
     chat_choose_a_model,
@@ -303,7 +304,8 @@ def remote_dialog(program: Program) -> None:
 
 def details_dialog(program: Program) -> None:
     trace = 'Traceback (most recent call last):\n  File "engine.py", line 7\nMemoryError'
-    DetailsDialog("Something went wrong inside the program.", trace, program.window).open()
+    problem = Problem("", "Something went wrong inside the program.", detail=trace)
+    DetailsDialog(problem, program.window).open()
 
 
 def banners(program: Program) -> None:

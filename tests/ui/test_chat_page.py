@@ -146,7 +146,8 @@ def test_failed_reply_can_be_asked_for_again(
     chat.reply_started.emit(conversation_id)
     chat.reply_failed.emit(conversation_id, ErrorInfo("ContextLengthError", "Too long."))
     assert [card.text for card in page.transcript.cards] == ["question"]
-    page.banners.banners[0].action_button.click()
+    found = page.banners.banners[0].findChildren(QPushButton)
+    next(button for button in found if button.text() == "Try again").click()
     assert asked == [None]
     assert banner_texts(page) == []
 

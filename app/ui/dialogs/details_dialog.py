@@ -1,4 +1,4 @@
-"""One sentence for the user and, below it, the details to copy into a report."""
+"""A problem as it was told and, below it, the details to copy into a report."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
+from app.ui.problems import Problem
 from app.ui.theme import mono_font, set_role
 from app.ui.widgets.copy_button import CopyButton
+from app.ui.widgets.problem_text import ProblemText
 
 
 class DetailsDialog(QDialog):
     """Deletes itself when closed."""
 
-    def __init__(self, message: str, detail: str, parent: QWidget | None = None) -> None:
+    def __init__(self, problem: Problem, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Details"))
         self.resize(560, 320)
-        sentence = QLabel(message)
-        sentence.setWordWrap(True)
-        sentence.setTextFormat(Qt.TextFormat.PlainText)
-        text = QPlainTextEdit(detail)
+        self.body = ProblemText()
+        self.body.show_problem(problem)
+        text = QPlainTextEdit(problem.detail)
         text.setReadOnly(True)
         text.setFont(mono_font())
         text.setAccessibleName(self.tr("Details"))
@@ -36,9 +36,9 @@ class DetailsDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 20, 20, 16)
         layout.setSpacing(12)
-        layout.addWidget(sentence)
+        layout.addWidget(self.body)
         layout.addWidget(text, 1)
-        layout.addLayout(self._create_buttons(f"{message}\n\n{detail}"))
+        layout.addLayout(self._create_buttons(problem.report))
 
     def _create_buttons(self, report: str) -> QHBoxLayout:
         close = QPushButton(self.tr("Close"))

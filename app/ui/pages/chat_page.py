@@ -63,6 +63,7 @@ class ChatPage(QWidget):
         self._presets = presets
         self._has_starter = has_starter
         self._entries: tuple[LibraryEntry, ...] = ()
+        self._width = -1
         self.conversations = ConversationPanel()
         self.top_bar = ChatTopBar()
         self.banners = ChatBanners()
@@ -91,6 +92,7 @@ class ChatPage(QWidget):
 
     def take_over(self, old: ChatPage) -> None:
         """Shows what `old` shows: the same conversation, and what is being written."""
+        self._width = old._width
         self.set_entries(old._entries)
         self._keeper.show_model(self._model_name)
         self._on_conversation_opened(self._controller.conversation)
@@ -152,7 +154,8 @@ class ChatPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        width, before = event.size().width(), event.oldSize().width()
+        width, before = event.size().width(), self._width
+        self._width = width
         for button, least in (
             (self.top_bar.panel_button, _PANEL_WIDTH),
             (self.top_bar.conversations_button, _CONVERSATIONS_WIDTH),
@@ -164,9 +167,10 @@ class ChatPage(QWidget):
 
     def _on_state_changed(self, state: ChatState) -> None:
         self.top_bar.set_state(state, self._controller.model)
-        self.transcript.set_can_ask(state is ChatState.READY)
+        can_ask = state is ChatState.READY and not self._controller.list.is_read_only
+        self.transcript.set_can_ask(can_ask)
         self.composer.set_state(
-            can_send=state is ChatState.READY,
+            can_send=can_ask,
             is_running=state is ChatState.GENERATING,
             placeholder=self._placeholder(state),
         )
@@ -247,8 +251,8 @@ class ChatPage(QWidget):
 
     def _on_submitted(self, text: str) -> None:
         self.panel.sampling.flush()
-        self._controller.send(text, self.composer.files.attachments)
-        self.composer.clear()
+        if self._controller.send(text, self.composer.files.attachments):
+            self.composer.clear()
 
     def _on_edited(self, turn_id: int, text: str) -> None:
         self.panel.sampling.flush()
@@ -285,6 +289,8 @@ class ChatPage(QWidget):
         return model.name if model else ""
 
     def _placeholder(self, state: ChatState) -> str:
+        if self._controller.list.is_read_only:
+            return self.tr("Conversations of a newer version can only be read here")
         texts = {
             ChatState.LOADING: self.tr("The model is loading; write already"),
             ChatState.READY: self.tr("Message {name}").format(name=self._model_name),

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 from app.chat.attachments import Attachment
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.icons import IconButton, IconLabel
+from app.ui.problems import Problem
 from app.ui.theme import set_role, ui_font
 
 _LONGEST_NAME = 32
@@ -44,7 +45,8 @@ class AttachmentChip(QFrame):
         layout.addWidget(self.remove_button)
 
     def _on_open_clicked(self) -> None:
-        DetailsDialog(self.attachment.name, self.attachment.text, self.window()).open()
+        problem = Problem("", self.attachment.name, detail=self.attachment.text)
+        DetailsDialog(problem, self.window()).open()
 
 
 def _shortened(name: str) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.icons import IconButton, IconLabel
+from app.ui.problems import Problem
 from app.ui.theme import set_role
 
 
@@ -46,8 +47,10 @@ class Banner(QFrame):
         *,
         action: str = "",
         detail: str = "",
+        body: QWidget | None = None,
         parent: QWidget | None = None,
     ) -> None:
+        """`body` stands where the text would."""
         super().__init__(parent)
         set_role(self, "banner", tone.value)
         self._detail = detail
@@ -60,7 +63,7 @@ class Banner(QFrame):
         self.action_button.setVisible(bool(action))
         self._details_button = QPushButton(self.tr("Details"))
         self._details_button.setVisible(bool(detail))
-        self._build(tone)
+        self._build(tone, body or self.label)
 
     @property
     def text(self) -> str:
@@ -68,13 +71,13 @@ class Banner(QFrame):
         return self.label.text()
 
     def _on_details_clicked(self) -> None:
-        DetailsDialog(self.text, self._detail, self).open()
+        DetailsDialog(Problem("", self.text, detail=self._detail), self).open()
 
     def _on_closed(self) -> None:
         self.hide()
         self.closed.emit()
 
-    def _build(self, tone: BannerTone) -> None:
+    def _build(self, tone: BannerTone, body: QWidget) -> None:
         set_role(self._details_button, "kind", "link")
         close = IconButton("close", self.tr("Dismiss"), size=16)
         close.clicked.connect(self._on_closed)
@@ -84,10 +87,11 @@ class Banner(QFrame):
         layout.setContentsMargins(14, 8, 8, 8)
         layout.setSpacing(12)
         icon, icon_tone = _MARKS[tone]
-        layout.addWidget(IconLabel(icon, size=20, tone=icon_tone))
-        layout.addWidget(self.label, 1)
+        place = Qt.AlignmentFlag.AlignVCenter if body is self.label else Qt.AlignmentFlag.AlignTop
+        layout.addWidget(IconLabel(icon, size=20, tone=icon_tone), 0, place)
+        layout.addWidget(body, 1)
         for widget in (self._details_button, self.action_button, close):
-            layout.addWidget(widget)
+            layout.addWidget(widget, 0, place)
 
 
 class BannerStack(QWidget):

@@ -1,16 +1,23 @@
-"""Work that did not succeed: one sentence, the details to copy, and what to do next."""
+"""Work that did not succeed: what happened, why, what to do next, and details to copy."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.core.events import ErrorInfo
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.icons import IconLabel
-from app.ui.theme import set_role, ui_font
+from app.ui.problems import Problem, Way, describe, way_label
+from app.ui.theme import set_role
 from app.ui.widgets.card import Card
 from app.ui.widgets.copy_button import CopyButton
+from app.ui.widgets.problem_text import ProblemText
+
+# Those that lead away from Convert, Validate and Download, where these cards are.
+_WAYS = (Way.LIBRARY, Way.DOWNLOAD_SETTINGS)
 
 
 class ErrorCard(Card):
@@ -20,6 +27,7 @@ class ErrorCard(Card):
     discard_requested: throw away what is kept of a paused conversion.
     overwrite_requested: the same source again, in place of the checkpoint that is there.
     chat_requested: talk to the checkpoint that is there.
+    way_requested(Way): a way out that the window knows.
     """
 
     retry_requested = Signal()
@@ -27,18 +35,15 @@ class ErrorCard(Card):
     discard_requested = Signal()
     overwrite_requested = Signal()
     chat_requested = Signal()
+    way_requested = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
-        self._detail = ""
-        self._title = QLabel()
-        self._title.setFont(ui_font(1.15, bold=True))
+        self._problem = Problem("", "")
+        self.body = ProblemText()
+        self.message = self.body.reason
         self._failure_icon = IconLabel("warning", size=24, tone="danger")
         self._calm_icon = IconLabel("stop", size=24)
-        self.message = QLabel()
-        self.message.setWordWrap(True)
-        self.message.setTextFormat(Qt.TextFormat.PlainText)
-        self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._details_button = QPushButton(self.tr("Details"))
         self._details_button.clicked.connect(self._on_details_clicked)
         self._retry_button = QPushButton(self.tr("Try again"))
@@ -58,7 +63,10 @@ class ErrorCard(Card):
             self.discard_button,
             self._retry_button,
         )
-        self.copy_button = CopyButton(self._report, self.tr("Copy the message"))
+        self._way_buttons = {way: QPushButton(way_label(way)) for way in _WAYS}
+        for way, button in self._way_buttons.items():
+            button.clicked.connect(lambda _=False, way=way: self.way_requested.emit(way))
+        self.copy_button = CopyButton(lambda: self._problem.report, self.tr("Copy the message"))
         self._build()
 
     def show_error(self, name: str, error: ErrorInfo) -> None:
@@ -67,58 +75,56 @@ class ErrorCard(Card):
 
     def show_failure(self, title: str, error: ErrorInfo) -> None:
         """Shows what went wrong."""
-        self._show(title, error.message, error.detail, self._retry_button, self.copy_button)
+        self._show(describe(error, title), self._retry_button, self.copy_button)
 
     def show_exists(self, name: str, error: ErrorInfo) -> None:
         """The library has it already: no failure, but a choice."""
         title = self.tr("{name} is in the library already").format(name=name)
-        self._show(title, error.message, error.detail, self.chat_button, self._overwrite_button)
+        problem = replace(describe(error, title), advice="")
+        self._show(problem, self.chat_button, self._overwrite_button)
 
     def show_cancelled(self, name: str) -> None:
         """The user stopped it."""
         text = self.tr("{name} was not converted; nothing was left behind.").format(name=name)
-        self._show(self.tr("Cancelled"), text, "", self._retry_button)
+        self._show(Problem(self.tr("Cancelled"), text), self._retry_button)
 
     def show_paused(self, name: str) -> None:
         """The user stopped it for now."""
         text = self.tr(
             "What is done of {name} stays on the disk: resume it now, or drop the file again later."
         ).format(name=name)
-        self._show(self.tr("Paused"), text, "", self.resume_button, self.discard_button)
+        problem = Problem(self.tr("Paused"), text)
+        self._show(problem, self.resume_button, self.discard_button)
 
-    def _show(self, title: str, message: str, detail: str, *buttons: QWidget) -> None:
-        self._title.setText(title)
-        self.message.setText(message)
-        self._detail = detail
-        self._details_button.setVisible(bool(detail))
+    def _show(self, problem: Problem, *buttons: QWidget) -> None:
+        self._problem = problem
+        self.body.show_problem(problem)
+        self._details_button.setVisible(bool(problem.detail))
         is_failure = self.copy_button in buttons
         self._failure_icon.setVisible(is_failure)
         self._calm_icon.setVisible(not is_failure)
         for button in (*self._choices, self.copy_button):
             button.setVisible(button in buttons)
-
-    def _report(self) -> str:
-        return "\n\n".join(
-            part for part in (self._title.text(), self.message.text(), self._detail) if part
-        )
+        for way, button in self._way_buttons.items():
+            button.setVisible(way in problem.ways)
 
     def _on_details_clicked(self) -> None:
-        DetailsDialog(self.message.text(), self._detail, self).open()
+        DetailsDialog(self._problem, self).open()
 
     def _build(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(10)
-        head.addWidget(self._failure_icon)
-        head.addWidget(self._calm_icon)
-        head.addWidget(self._title, 1)
-        head.addWidget(self.copy_button)
+        top = Qt.AlignmentFlag.AlignTop
+        head.addWidget(self._failure_icon, 0, top)
+        head.addWidget(self._calm_icon, 0, top)
+        head.addWidget(self.body, 1)
+        head.addWidget(self.copy_button, 0, top)
         buttons = QHBoxLayout()
         for button in (self.chat_button, self.resume_button):
             set_role(button, "kind", "primary")
         set_role(self._details_button, "kind", "link")
-        for button in (*self._choices, self._details_button):
+        for button in (*self._choices, *self._way_buttons.values(), self._details_button):
             buttons.addWidget(button)
         buttons.addStretch()
         self.rows.addLayout(head)
-        self.rows.addWidget(self.message)
         self.rows.addLayout(buttons)

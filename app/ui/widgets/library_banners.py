@@ -9,17 +9,21 @@ from PySide6.QtCore import Signal
 from app.core.events import ErrorInfo
 from app.core.library_events import ItemsRemoved, ItemsRestored
 from app.core.units import format_bytes
+from app.ui.problems import Way, describe, without
 from app.ui.widgets.banner import Banner, BannerStack, BannerTone
+from app.ui.widgets.problem_banner import ProblemBanner
 
 
 class LibraryBanners(BannerStack):
     """Signals:
     undo_requested(tuple[Removed, ...]): bring back what was removed.
     move_requested(Path): go on with a move to this folder.
+    way_requested(Way): a way out of an error.
     """
 
     undo_requested = Signal(object)
     move_requested = Signal(object)
+    way_requested = Signal(object)
 
     def show_removed(self, event: ItemsRemoved) -> None:
         """Items are gone, or in the trash."""
@@ -43,7 +47,8 @@ class LibraryBanners(BannerStack):
 
     def show_error(self, error: ErrorInfo) -> None:
         """Something could not be done."""
-        banner = Banner(error.message, BannerTone.DANGER, detail=error.detail)
+        banner = ProblemBanner(without(describe(error), Way.LIBRARY))
+        banner.way_requested.connect(self.way_requested)
         self.show_banner("failed", banner, lambda new: new.show_error(error))
 
     def show_moved(self, target: Path) -> None:

@@ -1,0 +1,162 @@
+"""Errors are told alike everywhere, with ways out; too little memory with numbers and buttons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.controllers.conversion import ConversionController
+from app.core.errors import ContextLengthError, MemoryShortageError
+from app.core.events import EngineState, EngineStateChanged, ErrorInfo
+from app.core.library_events import ItemKind, ItemPlace, LibraryItem, LibraryScanned, VolumeSpace
+from app.core.load_memory import LoadChoice, find_choice
+from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
+from app.gui import Program
+from app.ui.dialogs.details_dialog import DetailsDialog
+from app.ui.problems import Way
+from app.ui.widgets.banner import Banner
+from app.ui.widgets.problem_banner import ProblemBanner
+from app.ui.widgets.shortage_banner import ShortageBanner
+from app.workers.commands import Command, LoadModel
+
+GIB = 1 << 30
+SHORTAGE = MemoryShortage(
+    card="NVIDIA GeForce RTX 3050 Laptop GPU",
+    needed_bytes=int(5.2 * GIB),
+    free_bytes=3 * GIB,
+    total_bytes=4 * GIB,
+    max_model_len=32768,
+    weights_bytes=int(2.3 * GIB),
+    kv_bytes=int(2.7 * GIB),
+    workspace_bytes=GIB // 5,
+    remedies=(
+        MemoryRemedy(RemedyKind.CONTEXT, 5888, int(2.3 * GIB)),
+        MemoryRemedy(RemedyKind.INT8_KV, 11264, int(2.3 * GIB)),
+        MemoryRemedy(RemedyKind.W3, 11008, int(1.8 * GIB)),
+    ),
+    holders=(MemoryHolder("chrome", GIB), MemoryHolder("DeepInfer", GIB // 4, is_own=True)),
+)
+SHORT = ErrorInfo.from_exception(
+    MemoryShortageError("The model needs more.", detail="CUDA error 2", shortage=SHORTAGE)
+)
+MODEL = Path("models") / "Qwen3-4B"
+
+
+@pytest.fixture
+def sent(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[Command]:
+    """What the engine is asked for; nothing runs."""
+    commands: list[Command] = []
+    monkeypatch.setattr(program.controllers.chat.engine.local, "send", commands.append)
+    program.window.load_model(MODEL)
+    commands.clear()
+    return commands
+
+
+def tell(program: Program, error: ErrorInfo) -> None:
+    event = EngineStateChanged(EngineState.FAILED, error=error)
+    program.controllers.chat.engine.local.event_received.emit(event)
+
+
+def banner_of(program: Program) -> Banner:
+    (banner,) = program.window.chat_page.banners.banners
+    return banner
+
+
+def buttons(widget: QWidget) -> dict[str, QPushButton]:
+    found = widget.findChildren(QPushButton)
+    return {b.text(): b for b in found if b.text() and b.isVisibleTo(widget)}
+
+
+def test_too_little_memory_is_told_in_numbers(program: Program, sent: list[Command]) -> None:
+    tell(program, SHORT)
+    banner = banner_of(program)
+    assert isinstance(banner, ShortageBanner)
+    assert banner.body.title.text() == "Not enough memory"
+    assert banner.text == (
+        "5.2 GiB are needed: 2.3 GiB for weights, 2.7 GiB for a context of 32,768 tokens, "
+        "205 MiB to work in. 3.0 GiB of 4.0 GiB are free on the NVIDIA GeForce RTX 3050 Laptop GPU."
+    )
+    assert banner.body.advice.text() == "Held by chrome 1.0 GiB, DeepInfer 256 MiB"
+    assert list(buttons(banner)) == [
+        "Context of 5,888 tokens",
+        "8-bit KV cache: 11,264 tokens",
+        "Another model",
+        "Details",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "length", "kv_dtype"),
+    [("Context of 5,888 tokens", 5888, "fp16"), ("8-bit KV cache: 11,264 tokens", 11264, "int8")],
+)
+def test_a_click_loads_with_less_and_so_does_the_next_start(
+    program: Program, sent: list[Command], label: str, length: int, kv_dtype: str
+) -> None:
+    tell(program, SHORT)
+    buttons(banner_of(program))[label].click()
+    (command,) = [one for one in sent if isinstance(one, LoadModel)]
+    assert command == LoadModel(MODEL, "auto", length, "int8", kv_dtype)
+    assert program.window.chat_page.banners.banners == ()
+    asked = LoadChoice(0, "fp16")
+    assert find_choice(MODEL, asked) == LoadChoice(length, kv_dtype)
+    assert find_choice(MODEL, replace(asked, kv_dtype="fp32")).kv_dtype == "fp32", "set since"
+    sent.clear()
+    program.window.load_model(MODEL)
+    assert command in sent
+
+
+def test_three_bits_are_offered_where_the_source_is_known(
+    program: Program, sent: list[Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        ConversionController, "enqueue", lambda _self, *args, **kwargs: asked.append((args, kwargs))
+    )
+    tell(program, SHORT)
+    source = Path("downloads") / "Qwen3-4B.Q4_K_M.gguf"
+    item = LibraryItem(ItemKind.SOURCE, "Qwen3", source, ItemPlace.FOLDER, 1, checkpoint=MODEL)
+    program.controllers.disk.scanned.emit(
+        LibraryScanned((item,), VolumeSpace(Path(), 1, 2), is_complete=True)
+    )
+    buttons(banner_of(program))["Convert to 3 bits (1.8 GiB): 11,008 tokens"].click()
+    ((positional, named),) = asked
+    sources, options = positional
+    assert sources == [source]
+    assert options.grid == "w3"
+    assert named == {"start": False, "output": MODEL.with_name("Qwen3-4B-w3")}
+    assert program.window.desk.current_page is program.window.convert_page
+
+
+def test_a_reply_that_is_too_long_leads_on(program: Program, sent: list[Command]) -> None:
+    chat = program.controllers.chat
+    error = ErrorInfo.from_exception(ContextLengthError("9000 tokens do not fit into 4096."))
+    chat.reply_failed.emit(chat.conversation.conversation_id, error)
+    offered = buttons(banner_of(program))
+    assert list(offered) == ["Try again", "New chat", "Settings of models"]
+    offered["Settings of models"].click()
+    assert program.window.desk.current_page is program.window.settings_page
+
+
+def test_an_error_without_a_page_of_its_own_is_told_alike(qtbot: QtBot, program: Program) -> None:
+    program.window.show_error(
+        ErrorInfo("CheckpointError", "model.safetensors ends early.", "offset 12")
+    )
+    (banner,) = program.window.banners.banners
+    assert isinstance(banner, ProblemBanner)
+    texts = (banner.body.title.text(), banner.text, banner.body.advice.text())
+    assert texts[:2] == ("The converted model is damaged", "model.safetensors ends early.")
+    assert "Convert it again" in texts[2]
+    found = buttons(banner)
+    found["Details"].click()
+    dialog = banner.findChild(DetailsDialog)
+    assert dialog is not None
+    assert dialog.body.title.text() == "The converted model is damaged"
+    dialog.accept()
+    found["Open the library"].click()
+    assert program.window.desk.current_page is program.window.library_page
+    assert Way.LIBRARY in banner.problem.ways
