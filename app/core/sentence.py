@@ -52,6 +52,12 @@ def clauses(parts: Iterable[str]) -> str:
     return Sentence("{first}; {rest}", first=first, rest=clauses(rest)) if rest else first
 
 
+def sentences(parts: Iterable[str]) -> str:
+    """`A. B.`: one whole sentence after the other."""
+    first, *rest = parts
+    return Sentence("{first} {rest}", first=first, rest=sentences(rest)) if rest else first
+
+
 def _create(template: str, values: Mapping[str, object]) -> Sentence:
     return Sentence(template, **values)
 

@@ -18,13 +18,14 @@ from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.stacked_experts import unstack_experts
 from app.converter.sources.stored_linears import StoredLinears
 from app.core.errors import AppError, InvalidSourceError
+from app.core.sentence import Sentence, clauses, sentences
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec, weight_names
 from app.spec.weights import has_bias, iter_linears, iter_vectors
 from app.validation.check import NotRunError, Outcome
 from app.validation.context import Context
 
-_KINDS = ("missing", "unexpected", "mis-shaped")
+_KINDS = (Sentence("missing"), Sentence("unexpected"), Sentence("mis-shaped"))
 _LISTED = 6
 
 
@@ -32,7 +33,7 @@ def check_weights(context: Context) -> Outcome:
     """Of a source: what opening it found. Of a checkpoint: its tensors against its config."""
     subject = context.subject
     if not subject.has_weights:
-        raise NotRunError("only config.json was given")
+        raise NotRunError(Sentence("only config.json was given"))
     if subject.fault is not None:
         return _describe_fault(subject.fault)
     if isinstance(subject.checkpoint, Checkpoint):
@@ -58,7 +59,9 @@ def account_reference(config: Mapping[str, Any], shapes: Mapping[str, tuple[int,
         claims.take(names.vector(canonical), size)
     ignored = {name for name in tensors if names.is_ignored(name)}
     ignored |= draft_tensors(config, tensors, f"{names.prefix}layers.")
-    claims.check(ignored=ignored, architecture=spec.architecture, file="transformers' module")
+    claims.check(
+        ignored=ignored, architecture=spec.architecture, file=Sentence("transformers' module")
+    )
 
 
 def _describe_fault(fault: AppError) -> Outcome:
@@ -71,23 +74,32 @@ def _describe_fault(fault: AppError) -> Outcome:
     metrics = {kind: len(names) for kind, names in found.items()}
     if not any(metrics.values()):
         return Outcome(False, fault.message)
-    listed = "; ".join(
-        f"{kind}: {', '.join(names[:_LISTED])}{' ...' if len(names) > _LISTED else ''}"
+    listed = clauses(
+        Sentence("{kind}: {names}", kind=kind, names=_shorten(names))
         for kind, names in found.items()
         if names
     )
-    return Outcome(False, f"{listed}.", metrics)
+    return Outcome(False, Sentence("{faults}.", faults=listed), metrics)
+
+
+def _shorten(names: list[str]) -> str:
+    return ", ".join(names[:_LISTED]) + (" ..." if len(names) > _LISTED else "")
 
 
 def _describe_source(source: Source) -> Outcome:
     linears = [linear for part in source.parts() for linear in part.linears]
     vectors = [vector for part in source.parts() for vector in part.vectors]
     types = dict.fromkeys(linear.source_type for linear in linears)
-    notes = " ".join(source.notes)
+    found = Sentence(
+        "{num_linears} matrices ({types}) and {num_vectors} vectors, each used once; none is "
+        "missing, unexpected or mis-shaped.",
+        num_linears=len(linears),
+        types=", ".join(types),
+        num_vectors=len(vectors),
+    )
     return Outcome(
         True,
-        f"{len(linears)} matrices ({', '.join(types)}) and {len(vectors)} vectors, each used once; "
-        f"none is missing, unexpected or mis-shaped. {notes}".strip(),
+        sentences([found, *source.notes]),
         {"matrices": len(linears), "vectors": len(vectors), "bytes": source.source_bytes},
     )
 
@@ -102,13 +114,17 @@ def _check_native(checkpoint: Checkpoint, spec: ModelSpec) -> Outcome:
     for name, size in vectors.items():
         claims.take(name, size)
     try:
-        claims.check(ignored=(), architecture=spec.architecture, file="The checkpoint")
+        claims.check(ignored=(), architecture=spec.architecture, file=Sentence("The checkpoint"))
     except InvalidSourceError as fault:
         return _describe_fault(fault)
     return Outcome(
         True,
-        f"{len(linears)} matrices and {len(vectors)} vectors, each with the shape that config.json "
-        "means; none is missing, unexpected or mis-shaped.",
+        Sentence(
+            "{num_linears} matrices and {num_vectors} vectors, each with the shape that "
+            "config.json means; none is missing, unexpected or mis-shaped.",
+            num_linears=len(linears),
+            num_vectors=len(vectors),
+        ),
         {"matrices": len(linears), "vectors": len(vectors), "bytes": checkpoint.total_bytes},
     )
 

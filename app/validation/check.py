@@ -6,27 +6,28 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from app.core.sentence import Sentence
 from app.core.validation_events import Check, CheckStatus, Metric
 
 # Stable names, in the order in which they run.
 TITLES = {
-    "recognised": "Recognised: config, adapter, ModelSpec, executor",
-    "weights": "Weights: every tensor used once or ignored by name",
-    "reference": "Reference implementation",
-    "differences_model": "Differences: model",
-    "differences_data": "Differences: data",
-    "differences_generation": "Differences: generation",
-    "rope_tables": "Rope tables up to the longest position",
-    "smoke_one_layer": "Half-real network, one layer",
-    "smoke_two_layers": "Half-real network, two layers",
-    "smoke_other_kinds": "Half-real network, one layer of each further kind",
-    "long_position": "Positions beyond the window and the trained length",
-    "tokenizer": "Tokenizer: encoding and round trip",
-    "chat_template": "Chat template: rendered turns",
-    "stop_tokens": "Stop tokens",
-    "real_plausible": "Real weights: perplexity of a text",
-    "real_logits": "Real weights: logits",
-    "real_greedy": "Real weights: 32 greedy tokens",
+    "recognised": Sentence("Recognised: config, adapter, ModelSpec, executor"),
+    "weights": Sentence("Weights: every tensor used once or ignored by name"),
+    "reference": Sentence("Reference implementation"),
+    "differences_model": Sentence("Differences: model"),
+    "differences_data": Sentence("Differences: data"),
+    "differences_generation": Sentence("Differences: generation"),
+    "rope_tables": Sentence("Rope tables up to the longest position"),
+    "smoke_one_layer": Sentence("Half-real network, one layer"),
+    "smoke_two_layers": Sentence("Half-real network, two layers"),
+    "smoke_other_kinds": Sentence("Half-real network, one layer of each further kind"),
+    "long_position": Sentence("Positions beyond the window and the trained length"),
+    "tokenizer": Sentence("Tokenizer: encoding and round trip"),
+    "chat_template": Sentence("Chat template: rendered turns"),
+    "stop_tokens": Sentence("Stop tokens"),
+    "real_plausible": Sentence("Real weights: perplexity of a text"),
+    "real_logits": Sentence("Real weights: logits"),
+    "real_greedy": Sentence("Real weights: 32 greedy tokens"),
 }
 
 
@@ -51,4 +52,8 @@ def _finite(value: Metric) -> Metric:
 
 
 class NotRunError(Exception):
-    """Raised inside a check that cannot run; the message says why, in one sentence."""
+    """Raised inside a check that cannot run; `reason` says why, without a full stop."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

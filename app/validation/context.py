@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from app.core.events import Event
 from app.core.jobs import CancelToken
+from app.core.sentence import Sentence
 from app.core.validation_events import Difference, RenderedPrompt
 from app.spec.model_spec import ModelSpec
 from app.validation.check import NotRunError
@@ -47,14 +48,14 @@ class Context:
     def needed_spec(self) -> ModelSpec:
         """Raises NotRunError when the configuration was refused."""
         if self.spec is None:
-            raise NotRunError("the configuration was refused")
+            raise NotRunError(Sentence("the configuration was refused"))
         return self.spec
 
     @property
     def needed_reference(self) -> ReferenceClass:
         """Raises NotRunError when there is no reference."""
         if self.reference is None:
-            raise NotRunError("there is no reference to compare with")
+            raise NotRunError(Sentence("there is no reference to compare with"))
         return self.reference
 
     def drop(self, folder: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.core.errors import InvalidSourceError
+from app.core.sentence import Sentence, clauses
 from app.core.validation_events import (
     Check,
     CheckStatus,
@@ -31,16 +32,17 @@ from app.validation.nearest_family import find_nearest
 from app.validation.published import published_shapes
 from app.validation.reference_facts import reference_facts
 from app.validation.rope_tables import compare_ropes, describe_rope, trained_length
-from app.validation.spec_facts import spec_facts
+from app.validation.spec_facts import NONE, spec_facts
 
 # What asking a module of another build ends in.
 _FOREIGN = (AttributeError, KeyError, RuntimeError, StopIteration, TypeError, ValueError)
-_UNSAID = "the module does not say"
+_UNSAID = Sentence("the module does not say")
+_CAUSAL = Sentence("causal")
 # Entries that the half-real networks confirm by running.
 _RUN_ENTRIES = {
-    "prefill and decode": "decode",
-    "chunked prefill": "chunks",
-    "key/value cache": "decode",
+    Sentence("prefill and decode"): Sentence("prefill, then a token a step from the cache"),
+    Sentence("chunked prefill"): Sentence("chunks of any size, later ones see earlier ones"),
+    Sentence("key/value cache"): Sentence("one slot a sequence, by position; windows are masked"),
 }
 _SMOKE_ROWS = ("smoke_one_layer", "smoke_two_layers", "smoke_other_kinds")
 
@@ -64,22 +66,24 @@ def check_data(context: Context) -> Outcome:
     wrapper = wrapper_of(config)
     entries = [
         _entry(
-            "position ids",
-            "1-D, one a token",
-            "3-D; the three are equal in text" if axes else "1-D, one a token",
+            Sentence("position ids"),
+            Sentence("1-D, one a token"),
+            Sentence("3-D; the three are equal in text") if axes else Sentence("1-D, one a token"),
             DifferenceState.SAME,
         ),
         _compare_mask(context),
         _entry(
-            "padding",
-            "none: each sequence has a slot of its own",
-            "none for a single sequence",
+            Sentence("padding"),
+            Sentence("none: each sequence has a slot of its own"),
+            Sentence("none for a single sequence"),
             DifferenceState.SAME,
         ),
         _entry(
-            "inputs beside text",
-            "none" if wrapper is None else f"none: the language model of {wrapper} alone",
-            "none" if wrapper is None else "images; the text's part is compared",
+            Sentence("inputs beside text"),
+            NONE
+            if wrapper is None
+            else Sentence("none: the language model of {wrapper} alone", wrapper=wrapper),
+            NONE if wrapper is None else Sentence("images; the text's part is compared"),
             DifferenceState.SAME,
         ),
     ]
@@ -90,12 +94,8 @@ def check_generation(context: Context) -> Outcome:
     """Prefill, decode, cache, stop tokens."""
     _require_spec(context)
     run = [
-        _entry(name, ours, "to be run by the half-real rows", DifferenceState.UNCONFIRMED)
-        for name, ours in (
-            ("prefill and decode", "prefill, then a token a step from the cache"),
-            ("chunked prefill", "chunks of any size, later ones see earlier ones"),
-            ("key/value cache", "one slot a sequence, by position; windows are masked"),
-        )
+        _entry(name, ours, Sentence("to be run by the half-real rows"), DifferenceState.UNCONFIRMED)
+        for name, ours in _RUN_ENTRIES.items()
     ]
     return _conclude(context, DifferenceList.GENERATION, [*run, *compare_generation(context)])
 
@@ -108,7 +108,11 @@ def settle(differences: Sequence[Difference], checks: Sequence[Check]) -> list[D
         return list(differences)
     good = all(check.status is CheckStatus.PASS for check in ran)
     state = DifferenceState.SAME if good else DifferenceState.DIFFERENT
-    word = "the logits are transformers'" if good else "the logits are not transformers'"
+    word = (
+        Sentence("the logits are transformers'")
+        if good
+        else Sentence("the logits are not transformers'")
+    )
     return [
         replace(entry, state=state, reference=word) if entry.name in _RUN_ENTRIES else entry
         for entry in differences
@@ -129,12 +133,20 @@ def _conclude(context: Context, kind: DifferenceList, entries: Sequence[Differen
     }
     different = [entry for entry in entries if entry.state is DifferenceState.DIFFERENT]
     if different:
-        listed = "; ".join(
-            f"{entry.name}: ours {entry.ours}, reference {entry.reference}" for entry in different
+        listed = clauses(
+            Sentence(
+                "{name}: ours {ours}, reference {reference}",
+                name=entry.name,
+                ours=entry.ours,
+                reference=entry.reference,
+            )
+            for entry in different
         )
-        return Outcome(False, f"{listed}.", counts)
-    unconfirmed = f", {counts['unconfirmed']} unconfirmed" if counts["unconfirmed"] else ""
-    return Outcome(True, f"{counts['same']} entries are the same{unconfirmed}.", counts)
+        return Outcome(False, Sentence("{faults}.", faults=listed), counts)
+    same = Sentence("{same} entries are the same.", same=counts["same"])
+    if counts["unconfirmed"]:
+        same = Sentence("{same} entries are the same, {unconfirmed} unconfirmed.", **counts)
+    return Outcome(True, same, counts)
 
 
 def _compare_facts(context: Context) -> list[Difference]:
@@ -153,19 +165,34 @@ def _compare_nearest(context: Context) -> Outcome:
     try:
         theirs = reference_facts(reference.create_on_meta(config))
     except _FOREIGN as error:
-        sentence = "the configuration was refused, and transformers' module is no decoder as known"
-        raise NotRunError(f"{sentence} ({type(error).__name__})") from error
+        raise NotRunError(
+            Sentence(
+                "the configuration was refused, and transformers' module is no decoder as known "
+                "({kind})",
+                kind=type(error).__name__,
+            )
+        ) from error
     nearest = find_nearest(config, theirs)
     if nearest is None:
-        raise NotRunError("the configuration was refused, and no family can read it")
+        raise NotRunError(Sentence("the configuration was refused, and no family can read it"))
     entries = [_compare(name, ours, theirs.get(name)) for name, ours in nearest.facts.items()]
     entries += [
-        _entry("keys", f"{nearest.family} knows all others", said, DifferenceState.DIFFERENT)
+        _entry(
+            Sentence("keys"),
+            Sentence("{family} knows all others", family=nearest.family),
+            said,
+            DifferenceState.DIFFERENT,
+        )
         for said in nearest.unknown
     ]
     found = _conclude(context, DifferenceList.MODEL, entries)
-    counted = f"{found.metrics['different']} of {len(entries)} entries differ from it"
-    sentence = f"the configuration was refused; the nearest family is {nearest.family}: {counted}."
+    sentence = Sentence(
+        "the configuration was refused; the nearest family is {family}: {different} of {count} "
+        "entries differ from it.",
+        family=nearest.family,
+        different=found.metrics["different"],
+        count=len(entries),
+    )
     return Outcome(None, sentence, found.metrics)
 
 
@@ -183,8 +210,13 @@ def _compare_rope(context: Context) -> Difference:
     found = compare_ropes(context.needed_reference, context.subject.config, spec, length)
     far = [one for one in found if not one.is_close]
     if far:
-        return _entry("rope", ours, far[0].fault, DifferenceState.DIFFERENT)
-    return _entry("rope", ours, f"the same tables at length {length}", DifferenceState.SAME)
+        return _entry(Sentence("rope"), ours, far[0].fault, DifferenceState.DIFFERENT)
+    return _entry(
+        Sentence("rope"),
+        ours,
+        Sentence("the same tables at length {length}", length=length),
+        DifferenceState.SAME,
+    )
 
 
 def _compare_names(context: Context) -> Difference:
@@ -194,26 +226,36 @@ def _compare_names(context: Context) -> Difference:
     layers = (*first, *further_kinds(spec, first))
     half_real = create_half_real(context.subject.config, spec, layers)
     shapes = published_shapes(context.needed_reference, half_real.config)
-    ours = f"the tensors of {len(layers)} layers"
+    ours = Sentence("the tensors of {num_layers} layers", num_layers=len(layers))
     try:
         account_reference(half_real.config, shapes)
     except InvalidSourceError as fault:
-        text = fault.message.partition(": ")[2].rstrip(".")
-        return _entry("weight names and shapes", ours, text, DifferenceState.DIFFERENT)
-    return _entry("weight names and shapes", ours, f"{len(shapes)} tensors", DifferenceState.SAME)
+        return _entry(
+            Sentence("weight names and shapes"), ours, fault.message, DifferenceState.DIFFERENT
+        )
+    return _entry(
+        Sentence("weight names and shapes"),
+        ours,
+        Sentence("{num_tensors} tensors", num_tensors=len(shapes)),
+        DifferenceState.SAME,
+    )
 
 
 def _compare_mask(context: Context) -> Difference:
     """transformers' attention modules of decoders say it of themselves."""
-    ours = "causal"
+    ours = _CAUSAL
     if context.reference is None:
-        return _entry("mask", ours, "there is no reference", DifferenceState.UNCONFIRMED)
+        return _entry(
+            Sentence("mask"), ours, Sentence("there is no reference"), DifferenceState.UNCONFIRMED
+        )
     model = context.reference.create_on_meta(context.subject.config)
     flags = {module.is_causal for module in model.modules() if hasattr(module, "is_causal")}
     if flags == {True}:
-        return _entry("mask", ours, "causal", DifferenceState.SAME)
+        return _entry(Sentence("mask"), ours, _CAUSAL, DifferenceState.SAME)
     state = DifferenceState.DIFFERENT if False in flags else DifferenceState.UNCONFIRMED
-    return _entry("mask", ours, "not causal" if False in flags else _UNSAID, state)
+    return _entry(
+        Sentence("mask"), ours, Sentence("not causal") if False in flags else _UNSAID, state
+    )
 
 
 def _ropes(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:

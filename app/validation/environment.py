@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from app import __version__
 from app.core.device import describe_machine
+from app.core.sentence import Sentence
 from app.core.units import format_bytes
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "safetensors", "gguf")
@@ -16,12 +17,18 @@ def describe_environment() -> tuple[tuple[str, str], ...]:
     """Names and values; no path and no host name."""
     machine = describe_machine()
     return (
-        ("program", f"DeepInfer {__version__}"),
-        ("python", platform.python_version()),
-        ("system", f"{platform.system()} {platform.machine()}"),
-        ("processor", f"{machine.cpu_name}, {machine.num_cores} cores"),
-        ("memory", format_bytes(machine.total_bytes)),
-        ("devices", "reference (torch, float32) and cpu (native kernels, float32 activations)"),
+        (Sentence("program"), f"DeepInfer {__version__}"),
+        (Sentence("python"), platform.python_version()),
+        (Sentence("system"), f"{platform.system()} {platform.machine()}"),
+        (
+            Sentence("processor"),
+            Sentence("{cpu}, {cores} cores", cpu=machine.cpu_name, cores=machine.num_cores),
+        ),
+        (Sentence("memory"), format_bytes(machine.total_bytes)),
+        (
+            Sentence("devices"),
+            Sentence("reference (torch, float32) and cpu (native kernels, float32 activations)"),
+        ),
         *((name, _version(name)) for name in _PACKAGES),
     )
 
@@ -30,4 +37,4 @@ def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return "not installed"
+        return Sentence("not installed")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.core.validation_events import Difference, DifferenceList, DifferenceState
 from app.engine.tokenizer import Tokenizer
 from app.validation.context import Context
 from app.validation.spec_facts import joined
 from app.validation.texts import find_tokenizer, read_generation_config
 
-_UNSAID = "nothing is published"
+_UNSAID = Sentence("nothing is published")
 
 
 def compare_generation(context: Context) -> list[Difference]:
@@ -33,9 +34,9 @@ def _compare_stop(context: Context, tokenizer: Tokenizer | None) -> Difference:
     wanted = published.get("eos_token_id", context.subject.raw_config.get("eos_token_id"))
     theirs = set(wanted if isinstance(wanted, list) else [wanted]) - {None}
     if not theirs:
-        return _entry("stop tokens", _listed(ours), _UNSAID, DifferenceState.UNCONFIRMED)
+        return _entry(Sentence("stop tokens"), _listed(ours), _UNSAID, DifferenceState.UNCONFIRMED)
     state = DifferenceState.SAME if theirs <= ours else DifferenceState.DIFFERENT
-    return _entry("stop tokens", _listed(ours), _listed(theirs), state)
+    return _entry(Sentence("stop tokens"), _listed(ours), _listed(theirs), state)
 
 
 def _compare_start(context: Context, tokenizer: Tokenizer | None) -> Difference:
@@ -45,9 +46,9 @@ def _compare_start(context: Context, tokenizer: Tokenizer | None) -> Difference:
     ours = str(configured if found is None else found)
     if configured is None or found is None:
         text = _UNSAID if configured is None else str(configured)
-        return _entry("start token", ours, text, DifferenceState.UNCONFIRMED)
+        return _entry(Sentence("start token"), ours, text, DifferenceState.UNCONFIRMED)
     state = DifferenceState.SAME if configured == found else DifferenceState.DIFFERENT
-    return _entry("start token", ours, str(configured), state)
+    return _entry(Sentence("start token"), ours, str(configured), state)
 
 
 def _listed(ids: Collection[Any]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.spec.model_spec import ModelSpec
 from app.spec.moe_spec import MoeSpec
 from app.spec.registry import create_spec
@@ -51,7 +52,7 @@ def create_half_real(config: Mapping[str, Any], spec: ModelSpec, layers: Sequenc
     found = create_spec(trimmed)
     kinds = [layer_kind(found, index) for index in range(len(layers))]
     if kinds != [layer_kind(spec, index) for index in layers]:
-        raise NotRunError("the layers cannot be trimmed without becoming others")
+        raise NotRunError(Sentence("the layers cannot be trimmed without becoming others"))
     return HalfReal(trimmed, tuple(layers), tuple(_iter_changes(config, trimmed)))
 
 

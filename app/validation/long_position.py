@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from app.core.sentence import Sentence, clauses, listing
 from app.core.validation_events import CheckProgressed
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeType
@@ -34,26 +36,40 @@ def check_long_position(context: Context) -> Outcome:
     crossed, missed = [], []
     if window and window + _BEYOND > MAX_TOKENS:
         config["sliding_window"] = _SMALL_WINDOW
-        crossed.append(f"a window of {_SMALL_WINDOW} in place of {window}")
+        crossed.append(
+            Sentence("a window of {small} in place of {window}", small=_SMALL_WINDOW, window=window)
+        )
     elif window:
-        crossed.append(f"the window of {window}")
+        crossed.append(Sentence("the window of {window}", window=window))
     if trained + _BEYOND <= MAX_TOKENS:
-        crossed.append(f"the trained length of {trained}")
+        crossed.append(Sentence("the trained length of {trained}", trained=trained))
     elif spec.rope.rope_type in _LENGTH_RULES:
-        missed.append(f"the trained length of {trained} (its tables are compared above)")
+        missed.append(
+            Sentence(
+                "the trained length of {trained} (its tables are compared above)", trained=trained
+            )
+        )
     if not all(spec.layer_rope(index) for index in range(spec.num_hidden_layers)):
-        crossed.append("layers with and without rope")
+        crossed.append(Sentence("layers with and without rope"))
     count = _num_tokens(config, spec, trained)
     folder = context.scratch / "long_position"
-    context.emit(CheckProgressed("long_position", f"{count} tokens"))
+    context.emit(CheckProgressed("long_position", Sentence("{count} tokens", count=count)))
     network = create_network(
         context.needed_reference, config, count, folder, context.cancel, kept=_KEPT
     )
-    found = run_network(network, {"chunks and decode": _chunks(count)}, context.cancel)
+    found = run_network(network, {Sentence("chunks and decode"): _chunks(count)}, context.cancel)
     context.drop(folder)
-    beyond = f"; crossed: {', '.join(crossed)}" if crossed else "; there is nothing to cross"
-    not_crossed = f"; not crossed: {', '.join(missed)}" if missed else ""
-    return summarise(found, f"{count} tokens{beyond}{not_crossed}")
+    return summarise(found, clauses(_subject(count, crossed, missed)))
+
+
+def _subject(count: int, crossed: Sequence[str], missed: Sequence[str]) -> Iterator[str]:
+    yield Sentence("{count} tokens", count=count)
+    if crossed:
+        yield Sentence("crossed: {what}", what=listing(crossed))
+    else:
+        yield Sentence("there is nothing to cross")
+    if missed:
+        yield Sentence("not crossed: {what}", what=listing(missed))
 
 
 def _narrow_config(context: Context, spec: ModelSpec) -> dict[str, Any]:

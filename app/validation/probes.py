@@ -7,6 +7,7 @@ import importlib
 import math
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.validation.spec_facts import describe_norm, number
 
 _NORM_COLUMNS_SEED = 3
@@ -38,7 +39,7 @@ def probe_norm(module: Any) -> tuple[str | None, str | None]:
             for offset in (0.0, 1.0):
                 if torch.allclose(got, unit * (weight + offset) + bias, atol=_TOLERANCE, rtol=1e-4):
                     return describe_norm(kind, has_bias, offset), number(eps)
-    return "of no known kind", number(eps)
+    return Sentence("of no known kind"), number(eps)
 
 
 def probe_activation(mlp: Any) -> str | None:
@@ -68,15 +69,15 @@ def probe_activation(mlp: Any) -> str | None:
     try:
         got = found(x)
     except RuntimeError:  # it has weights of its own (Apertus)
-        return f"{type(found).__name__}, of no known kind"
+        return Sentence("{type}, of no known kind", type=type(found).__name__)
     names = [name for name, want in known.items() if torch.allclose(got, want, atol=_TOLERANCE)]
-    return names[0] if names else f"{type(found).__name__}, of no known kind"
+    return names[0] if names else Sentence("{type}, of no known kind", type=type(found).__name__)
 
 
 def probe_rope_pairs(attention: Any, config: Any) -> str | None:
     """Where the sine of the first column goes: to its neighbour, or to the other half."""
     if hasattr(config, "rope_interleave"):
-        return "neighbours" if config.rope_interleave else "halves"
+        return Sentence("neighbours") if config.rope_interleave else Sentence("halves")
     module = importlib.import_module(type(attention).__module__)
     apply = getattr(module, "apply_rotary_pos_emb", None)
     if apply is None or hasattr(attention, "kv_b_proj"):
@@ -96,7 +97,7 @@ def probe_rope_pairs(attention: Any, config: Any) -> str | None:
             continue
         # A table of half the columns may be taken for a partial rope.
         places = torch.nonzero(rotated[0, 0, 0, 1:].abs() > _TOLERANCE).flatten() + 1
-        pairs = {1: "neighbours", dim // 2: "halves"}
+        pairs = {1: Sentence("neighbours"), dim // 2: Sentence("halves")}
         if len(places) == 1 and int(places[0]) in pairs:
             return pairs[int(places[0])]
     return None

@@ -15,6 +15,7 @@ import numpy as np
 from app.converter.pipeline import convert
 from app.core.conversion_events import ConversionReport
 from app.core.paths import resources_dir
+from app.core.sentence import Sentence
 from app.core.units import format_bytes
 from app.core.validation_events import CheckProgressed
 from app.engine.evaluation import evaluate
@@ -59,11 +60,23 @@ def check_plausible(context: Context) -> Outcome:
         found = evaluate(executor, ids, _WINDOW, cancel=context.cancel)
     counting = _counting_perplexity(ids)
     metrics = {"perplexity": found.perplexity, "of_counting": counting, "tokens": found.tokens}
-    figures = f"perplexity {found.perplexity:.4g} on {found.tokens} tokens of the bundled text"
+    figures = Sentence(
+        "perplexity {perplexity:.4g} on {tokens} tokens of the bundled text",
+        perplexity=found.perplexity,
+        tokens=found.tokens,
+    )
     if not found.perplexity <= _SANE_SHARE * counting:
-        sentence = f"{figures}: who only counts its tokens reaches {counting:.4g}."
+        sentence = Sentence(
+            "{figures}: who only counts its tokens reaches {counting:.4g}.",
+            figures=figures,
+            counting=counting,
+        )
         return Outcome(False, sentence, metrics)
-    return Outcome(True, f"{figures}, counting alone {counting:.4g}.", metrics)
+    return Outcome(
+        True,
+        Sentence("{figures}, counting alone {counting:.4g}.", figures=figures, counting=counting),
+        metrics,
+    )
 
 
 def check_logits(context: Context) -> Outcome:
@@ -75,7 +88,7 @@ def check_logits(context: Context) -> Outcome:
     found: list[Agreement] = []
     for kind in EXECUTORS:
         context.cancel.check()
-        context.emit(CheckProgressed("real_logits", f"{kind} executor"))
+        context.emit(CheckProgressed("real_logits", Sentence("{kind} executor", kind=kind)))
         with opened_executor(kind, prepared.checkpoint, count) as executor:
             for run, sizes in {
                 "whole": [count],
@@ -83,8 +96,14 @@ def check_logits(context: Context) -> Outcome:
             }.items():
                 got = run_chunks(executor, prepared.tokens, sizes, count, context.cancel)
                 found.append(compare(f"{kind}, {run}", got, wanted.logits))
-    reader = "read by transformers itself" if is_independent(context.subject) else "as we decode"
-    return summarise(found, f"{count} tokens, weights {reader}")
+    reader = (
+        Sentence("read by transformers itself")
+        if is_independent(context.subject)
+        else Sentence("as we decode")
+    )
+    return summarise(
+        found, Sentence("{count} tokens, weights {reader}", count=count, reader=reader)
+    )
 
 
 def check_greedy(context: Context) -> Outcome:
@@ -99,13 +118,28 @@ def check_greedy(context: Context) -> Outcome:
     metrics = {"same": same, "tokens": NUM_GREEDY}
     text = load_tokenizer(context).decode(got)
     if same == NUM_GREEDY:
-        return Outcome(True, f"{NUM_GREEDY} tokens are equal: {text!r}.", metrics)
+        return Outcome(
+            True,
+            Sentence("{num_tokens} tokens are equal: {text!r}.", num_tokens=NUM_GREEDY, text=text),
+            metrics,
+        )
     margin = wanted.margins[same]
     if margin < _TIE:
-        sentence = f"{same} tokens are equal, then two are tied (logits {margin:.2g} apart)."
+        sentence = Sentence(
+            "{same} tokens are equal, then two are tied (logits {margin:.2g} apart).",
+            same=same,
+            margin=margin,
+        )
         return Outcome(True, sentence, metrics)
     return Outcome(
-        False, f"Token {same + 1} differs (logits {margin:.2g} apart): {text!r}.", metrics
+        False,
+        Sentence(
+            "Token {number} differs (logits {margin:.2g} apart): {text!r}.",
+            number=same + 1,
+            margin=margin,
+            text=text,
+        ),
+        metrics,
     )
 
 
@@ -113,14 +147,18 @@ def _prepare(context: Context, row: str) -> Prepared:
     """Converts once; raises NotRunError for what has no weights or does not fit."""
     subject, spec = context.subject, context.needed_spec
     if not subject.has_weights:
-        raise NotRunError("only config.json was given")
+        raise NotRunError(Sentence("only config.json was given"))
     if subject.fault is not None:
-        raise NotRunError("the weights were refused")
+        raise NotRunError(Sentence("the weights were refused"))
     needed = int(num_parameters(spec) * _FLOAT_BYTES * _SPARE)
     free = min(available_memory_bytes(), shutil.disk_usage(context.scratch).free)
     if needed > free:
-        sizes = f"{format_bytes(needed)} are needed, {format_bytes(free)} are free"
-        raise NotRunError(f"in float32 the model does not fit: {sizes}")
+        sizes = Sentence(
+            "{needed} are needed, {free} are free",
+            needed=format_bytes(needed),
+            free=format_bytes(free),
+        )
+        raise NotRunError(Sentence("in float32 the model does not fit: {sizes}", sizes=sizes))
     tokens = np.asarray(load_tokenizer(context).encode(PROMPT), np.int32)
     if subject.checkpoint is not None:
         assert subject.path is not None

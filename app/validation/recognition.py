@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.core.sentence import Sentence
 from app.engine.executors.cpu_plan import check_runnable
 from app.spec.registry import create_spec
 from app.validation.check import Outcome
@@ -18,8 +19,13 @@ def check_recognised(context: Context) -> Outcome:
     described = describe_config(context.subject.raw_config)
     return Outcome(
         True,
-        f"{described} is read by {spec.adapter_path} as family {spec.family}; "
-        "the reference and cpu executors run it.",
+        Sentence(
+            "{described} is read by {adapter_path} as family {family}; the reference and cpu "
+            "executors run it.",
+            described=described,
+            adapter_path=spec.adapter_path,
+            family=spec.family,
+        ),
         {
             "layers": spec.num_hidden_layers,
             "hidden_size": spec.hidden_size,
@@ -34,4 +40,4 @@ def check_reference(context: Context) -> Outcome:
     """Sets the reference class."""
     reference = find_reference(context.subject.config, context.cancel)
     context.reference = reference
-    return Outcome(True, f"{reference.text}.")
+    return Outcome(True, Sentence("{reference}.", reference=reference.text))

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from app.core.sentence import Sentence
 from app.spec.model_spec import QKNorm
 from app.validation.probes import probe_activation, probe_norm, probe_rope_pairs
 from app.validation.spec_facts import (
@@ -19,6 +20,7 @@ from app.validation.spec_facts import (
     grouped,
     joined,
     number,
+    or_none,
     yes_no,
 )
 
@@ -67,8 +69,14 @@ def _attention_facts(config: Any, attention: Any) -> Facts:
     }
     return {
         "attention": attention_form(num_heads, num_kv_heads, is_latent=is_latent),
-        "heads": f"{num_heads} of queries, {num_kv_heads} of keys",
-        "head_dim": f"{head_dim}, values {value_dim}",
+        "heads": Sentence(
+            "{num_heads} of queries, {num_kv_heads} of keys",
+            num_heads=num_heads,
+            num_kv_heads=num_kv_heads,
+        ),
+        "head_dim": Sentence(
+            "{head_dim}, values {value_dim}", head_dim=head_dim, value_dim=value_dim
+        ),
         "q/k norm": _qk_norm(shapes, head_dim, num_heads),
         "attention biases": joined(letter for letter in "qkvo" if letter in letters),
         "attention scale": number(getattr(attention, "scaling", None)),
@@ -83,11 +91,15 @@ def _qk_norm(shapes: dict[str, Sequence[int]], head_dim: int, num_heads: int) ->
         return QK_NORMS[QKNorm.NONE]
     size = max(math.prod(shapes[name]) for name in norms)
     known = {head_dim * num_heads: QKNorm.PROJECTION, head_dim: QKNorm.HEAD}
-    return QK_NORMS[known[size]] if size in known else f"of {size} columns: {', '.join(norms)}"
+    return (
+        QK_NORMS[known[size]]
+        if size in known
+        else Sentence("of {size} columns: {norms}", size=size, norms=", ".join(norms))
+    )
 
 
 def _windows(config: Any, layers: Sequence[Any]) -> str:
-    return grouped(str(_window(config, index, layer) or NONE) for index, layer in enumerate(layers))
+    return grouped(or_none(_window(config, index, layer)) for index, layer in enumerate(layers))
 
 
 def _window(config: Any, index: int, layer: Any) -> int | None:
@@ -141,7 +153,7 @@ def _mlp_facts(config: Any, layers: Sequence[Any]) -> Facts:
         is_gated = any("gate" in name for name in shapes)
         down = next(shape for name, shape in shapes.items() if name in _DOWN)
         facts |= {
-            "MLP": "gated" if is_gated else "plain",
+            "MLP": Sentence("gated") if is_gated else Sentence("plain"),
             "MLP biases": yes_no(any(name.endswith(".bias") for name in shapes)),
             "MLP size": str(down[1]),
         }

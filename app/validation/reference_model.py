@@ -10,10 +10,11 @@ from typing import Any
 
 from app.core.frozen import missing_extra
 from app.core.jobs import CancelToken
+from app.core.sentence import Sentence
 from app.spec.rope import RopeType
 from app.validation.check import NotRunError
 
-_PACKAGES = "torch and transformers"
+_PACKAGES = Sentence("torch and transformers")
 # Keys that transformers' own class of the same network calls otherwise.
 _RENAMED_KEYS = {"internlm3": {"qkv_bias": "attention_bias", "bias": "mlp_bias"}}
 _NEVER_REFERENCE = ("quantization_config", "compression_config", "quantization", "auto_map")
@@ -65,20 +66,37 @@ class ReferenceClass:
 def find_reference(config: Mapping[str, Any], cancel: CancelToken) -> ReferenceClass:
     """Raises NotRunError where torch, transformers, or a class for the model is missing."""
     if _rope_type(config) == RopeType.TABLE:
-        raise NotRunError("transformers has no rope that is a table of frequencies")
+        raise NotRunError(Sentence("transformers has no rope that is a table of frequencies"))
     version = _import_version(cancel)
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
     model_type = str(config.get("model_type"))
     if model_type not in CONFIG_MAPPING:
-        raise NotRunError(f"transformers {version} does not know model_type {model_type!r}")
+        raise NotRunError(
+            Sentence(
+                "transformers {version} does not know model_type {model_type!r}",
+                version=version,
+                model_type=model_type,
+            )
+        )
     config_class = CONFIG_MAPPING[model_type]
     if config_class not in MODEL_FOR_CAUSAL_LM_MAPPING:
-        raise NotRunError(f"transformers {version} has no causal model of {model_type!r}")
+        raise NotRunError(
+            Sentence(
+                "transformers {version} has no causal model of {model_type!r}",
+                version=version,
+                model_type=model_type,
+            )
+        )
     cancel.check()
     model_class: Any = MODEL_FOR_CAUSAL_LM_MAPPING[config_class]
-    text = f"transformers {version}, {model_class.__name__} ({config_class.__name__})"
+    text = Sentence(
+        "transformers {version}, {model_class} ({config_class})",
+        version=version,
+        model_class=model_class.__name__,
+        config_class=config_class.__name__,
+    )
     return ReferenceClass(config_class, model_class, text)
 
 
@@ -94,7 +112,9 @@ def _import_version(cancel: CancelToken) -> str:
                 version = str(module.__version__)
     except ModuleNotFoundError as error:
         how = missing_extra("reference", _PACKAGES)
-        raise NotRunError(f"{error.name} is not installed; {how}") from error
+        raise NotRunError(
+            Sentence("{package} is not installed; {how}", package=error.name, how=how)
+        ) from error
     return version
 
 

@@ -22,6 +22,7 @@ from app.converter.sources.hf_folder import StoredArray
 from app.converter.sources.stacked_experts import unstack_experts
 from app.converter.sources.stored_linears import StoredLinears
 from app.core.jobs import CancelToken
+from app.core.sentence import Sentence
 from app.spec.moe_config import QWEN_MOE_NAMES
 from app.spec.registry import create_spec, weight_names
 from app.spec.text_part import wrapper_of
@@ -164,7 +165,9 @@ class _Places:
     def _target(self, name: str) -> Any:
         """A tensor of the state, or of a stack the part that is one expert's."""
         if name not in self._arrays:
-            raise NotRunError(f"transformers' module has no {name} to put weights into")
+            raise NotRunError(
+                Sentence("transformers' module has no {name} to put weights into", name=name)
+            )
         array = self._arrays[name]
         tensor = self._state[array.name]
         if array.name == name:

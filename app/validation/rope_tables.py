@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.core.sentence import Sentence
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeSpec, RopeType
 from app.validation.check import NotRunError, Outcome
@@ -43,11 +44,13 @@ class RopeComparison:
     def fault(self) -> str:
         """What differs, in words."""
         if math.isinf(self.frequency_error):
-            return "another number of columns rotates"
-        return (
-            f"at {self.length} positions the frequencies differ by up to "
-            f"{self.frequency_error:.2g} (relative), cos and sin at the last "
-            f"by {self.seam_error:.2g}"
+            return Sentence("another number of columns rotates")
+        return Sentence(
+            "at {length} positions the frequencies differ by up to {frequency_error:.2g} "
+            "(relative), cos and sin at the last by {seam_error:.2g}",
+            length=self.length,
+            frequency_error=self.frequency_error,
+            seam_error=self.seam_error,
         )
 
     @property
@@ -70,7 +73,9 @@ def check_rope_tables(context: Context) -> Outcome:
         for comparison in compare_ropes(context.needed_reference, config, spec, length)
     ]
     metrics = {
-        f"{one.kind}, {one.length} positions, {name}": value
+        Sentence(
+            "{kind}, {length} positions, {name}", kind=one.kind, length=one.length, name=name
+        ): value
         for one in found
         for name, value in (
             ("frequency_error", one.frequency_error),
@@ -79,9 +84,12 @@ def check_rope_tables(context: Context) -> Outcome:
     }
     far = [one for one in found if not one.is_close]
     if far:
-        return Outcome(False, f"{far[0].kind}: {far[0].fault}.", metrics)
+        fault = Sentence("{kind}: {fault}.", kind=far[0].kind, fault=far[0].fault)
+        return Outcome(False, fault, metrics)
     lengths = ", ".join(str(length) for length in dict.fromkeys(one.length for one in found))
-    return Outcome(True, f"The tables agree at lengths {lengths}.", metrics)
+    return Outcome(
+        True, Sentence("The tables agree at lengths {lengths}.", lengths=lengths), metrics
+    )
 
 
 def compare_ropes(
@@ -104,9 +112,19 @@ def compare_ropes(
 def describe_rope(spec: ModelSpec) -> str:
     """`llama3, theta 500000, 128 columns`; a second rope behind it."""
     ropes = [spec.rope] + ([spec.sliding_rope] if spec.sliding_rope is not None else [])
-    return "; sliding layers: ".join(
-        f"{rope.rope_type}, theta {rope.theta:g}, {rope.dim} columns" for rope in ropes
-    )
+    described = [
+        Sentence(
+            "{rope_type}, theta {theta:g}, {dim} columns",
+            rope_type=rope.rope_type,
+            theta=rope.theta,
+            dim=rope.dim,
+        )
+        for rope in ropes
+    ]
+    if len(described) == 1:
+        return described[0]
+    full, sliding = described
+    return Sentence("{full}; sliding layers: {sliding}", full=full, sliding=sliding)
 
 
 def trained_length(spec: ModelSpec) -> int:
@@ -126,7 +144,7 @@ def _lengths(spec: ModelSpec) -> list[int]:
 def _rotary_class(reference: ReferenceClass, config: Mapping[str, Any]) -> Any:
     rotary = getattr(reference.create_on_meta(config).model, "rotary_emb", None)
     if rotary is None:
-        raise NotRunError("transformers' module has no rotary embedding of its own")
+        raise NotRunError(Sentence("transformers' module has no rotary embedding of its own"))
     return type(rotary)
 
 

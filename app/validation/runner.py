@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from app.core.errors import AppError, JobCancelledError
 from app.core.events import Event
 from app.core.jobs import CancelToken, cancellable_by
+from app.core.sentence import Sentence
 from app.core.validation_events import (
     Check,
     CheckFinished,
@@ -29,6 +30,7 @@ from app.validation.context import Context
 from app.validation.differences import settle
 from app.validation.environment import describe_environment
 from app.validation.report import render_json, render_markdown
+from app.validation.spec_facts import NONE
 from app.validation.subject import open_subject
 from app.validation.verdict import decide, list_unverified
 
@@ -60,7 +62,7 @@ def validate(
             name=subject.name,
             verdict=decide(subject, checks),
             chain=describe_chain(context),
-            reference=context.reference.text if context.reference else "none",
+            reference=context.reference.text if context.reference else NONE,
             environment=describe_environment(),
             differences=differences,
             checks=checks,
@@ -91,8 +93,8 @@ def _outcome(name: str, context: Context) -> Outcome:
         return CHECKS[name](context)
     except JobCancelledError:
         raise
-    except NotRunError as reason:
-        return Outcome(None, f"{reason}.")
+    except NotRunError as error:
+        return Outcome(None, Sentence("{reason}.", reason=error.reason))
     except AppError as error:
         _logger.info("%s: %s %s", name, error.message, error.detail)
         return Outcome(False, error.message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.core.sentence import Sentence, listing
 from app.core.validation_events import CheckProgressed
 from app.validation.agreement import Agreement, run_network
 from app.validation.check import NotRunError, Outcome
@@ -12,7 +13,11 @@ from app.validation.half_real import create_half_real, further_kinds
 from app.validation.random_network import create_network
 
 _NUM_TOKENS = 24
-_RUNS = {"whole": (24,), "chunks": (10, 10, 4), "decode": (20, 1, 1, 1, 1)}
+_RUNS = {
+    Sentence("whole"): (24,),
+    Sentence("chunks"): (10, 10, 4),
+    Sentence("decode"): (20, 1, 1, 1, 1),
+}
 
 
 def check_one_layer(context: Context) -> Outcome:
@@ -23,7 +28,7 @@ def check_one_layer(context: Context) -> Outcome:
 def check_two_layers(context: Context) -> Outcome:
     """The first two layers."""
     if context.needed_spec.num_hidden_layers < 2:
-        raise NotRunError("the model has one layer")
+        raise NotRunError(Sentence("the model has one layer"))
     return _check(context, "smoke_two_layers", (0, 1))
 
 
@@ -31,28 +36,40 @@ def check_other_kinds(context: Context) -> Outcome:
     """One layer of each kind that the first two are not of, one above the other."""
     layers = further_kinds(context.needed_spec, (0, 1)[: context.needed_spec.num_hidden_layers])
     if not layers:
-        raise NotRunError("the first two layers are of all kinds that there are")
+        raise NotRunError(Sentence("the first two layers are of all kinds that there are"))
     return _check(context, "smoke_other_kinds", layers)
 
 
 def _check(context: Context, row: str, layers: Sequence[int]) -> Outcome:
     reference = context.needed_reference
     half_real = create_half_real(context.subject.config, context.needed_spec, layers)
-    context.emit(CheckProgressed(row, "random weights, saved and converted"))
+    context.emit(CheckProgressed(row, Sentence("random weights, saved and converted")))
     folder = context.scratch / row
     network = create_network(reference, half_real.config, _NUM_TOKENS, folder, context.cancel)
-    context.emit(CheckProgressed(row, "both executors"))
+    context.emit(CheckProgressed(row, Sentence("both executors")))
     found = run_network(network, _RUNS, context.cancel)
     context.drop(folder)
     which = ", ".join(map(str, layers))
-    trimmed = "; ".join(half_real.trimmed) or "nothing trimmed"
-    return summarise(found, f"layers {which} ({trimmed}), {_NUM_TOKENS} tokens")
+    trimmed = "; ".join(half_real.trimmed) or Sentence("nothing trimmed")
+    return summarise(
+        found,
+        Sentence(
+            "layers {which} ({trimmed}), {num_tokens} tokens",
+            which=which,
+            trimmed=trimmed,
+            num_tokens=_NUM_TOKENS,
+        ),
+    )
 
 
 def summarise(found: Sequence[Agreement], subject: str) -> Outcome:
     """The worst of all runs decides."""
     worst = max(found, key=lambda agreement: agreement.error)
-    figures = f"largest error {worst.max_abs_error:.2g}, smallest cosine {worst.cosine:.6f}"
+    figures = Sentence(
+        "largest error {max_abs_error:.2g}, smallest cosine {cosine:.6f}",
+        max_abs_error=worst.max_abs_error,
+        cosine=worst.cosine,
+    )
     metrics = {
         f"{agreement.run}, {name}": value
         for agreement in found
@@ -64,7 +81,24 @@ def summarise(found: Sequence[Agreement], subject: str) -> Outcome:
     far = [agreement.run for agreement in found if not agreement.is_close]
     if far:
         return Outcome(
-            False, f"{subject}: {', '.join(far)} differ from transformers; {figures}.", metrics
+            False,
+            Sentence(
+                "{subject}: {far} differ from transformers; {figures}.",
+                subject=subject,
+                far=", ".join(far),
+                figures=figures,
+            ),
+            metrics,
         )
-    runs = ", ".join(dict.fromkeys(agreement.run.partition(", ")[2] for agreement in found))
-    return Outcome(True, f"{subject}; {runs} in both executors: {figures}.", metrics)
+    ways = dict.fromkeys(agreement.run.partition(", ")[2] for agreement in found)
+    runs = listing(map(Sentence, ways))
+    return Outcome(
+        True,
+        Sentence(
+            "{subject}; {runs} in both executors: {figures}.",
+            subject=subject,
+            runs=runs,
+            figures=figures,
+        ),
+        metrics,
+    )

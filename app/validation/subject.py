@@ -19,12 +19,13 @@ from app.converter.sources.hf_folder import folder_name, read_json
 from app.converter.sources.weight_files import has_weight_files
 from app.core.errors import AppError, InvalidSourceError, UsageError
 from app.core.paths import library_dir
+from app.core.sentence import Sentence
 from app.hub.library import resolve
 from app.spec.text_part import text_config
 from app.validation.hub_config import download_config
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-CONFIG_ONLY = "config only"
+CONFIG_ONLY = Sentence("config only")
 NATIVE = "native"
 
 
@@ -131,7 +132,7 @@ def _create_faulty(path: Path, error: AppError) -> Subject:
         config = _read_config(path)
     except AppError:
         raise error from None
-    return Subject(path.resolve().stem, "unreadable", config, path, fault=error)
+    return Subject(path.resolve().stem, Sentence("unreadable"), config, path, fault=error)
 
 
 def _read_config(path: Path) -> dict[str, Any]:
@@ -145,5 +146,6 @@ def _read_config(path: Path) -> dict[str, Any]:
 def describe_config(config: Mapping[str, Any]) -> str:
     """`LlamaForCausalLM (llama)`."""
     names = config.get("architectures")
-    first = names[0] if isinstance(names, list) and names else "no architecture"
-    return f"{first} ({config.get('model_type', 'no model_type')})"
+    first = names[0] if isinstance(names, list) and names else Sentence("no architecture")
+    model_type = config.get("model_type", Sentence("no model_type"))
+    return Sentence("{first} ({model_type})", first=first, model_type=model_type)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.core.errors import UnsupportedError
+from app.core.sentence import Sentence, clauses
 from app.core.validation_events import PromptsRendered, RenderedPrompt
 from app.engine.chat_template import ChatTemplate
 from app.engine.tokenizer import Tokenizer
@@ -54,10 +55,10 @@ _RESULT: Turn = {
 }
 # The first must render; a template may refuse roles that its model does not know.
 _CONVERSATIONS: Mapping[str, tuple[Sequence[Turn], Sequence[Turn] | None]] = {
-    "user": ([_USER], None),
-    "system, user": ([_SYSTEM, _USER], None),
-    "system, user, assistant, user": ([_SYSTEM, _USER, _ANSWER, _AGAIN], None),
-    "user, tool call, tool result": ([_USER, _CALL, _RESULT], _TOOLS),
+    Sentence("user"): ([_USER], None),
+    Sentence("system, user"): ([_SYSTEM, _USER], None),
+    Sentence("system, user, assistant, user"): ([_SYSTEM, _USER, _ANSWER, _AGAIN], None),
+    Sentence("user, tool call, tool result"): ([_USER, _CALL, _RESULT], _TOOLS),
 }
 
 
@@ -79,18 +80,25 @@ def check_chat_template(context: Context) -> Outcome:
         wanted = _reference_text(reference, messages, tools)
         compared += wanted is not None
         if wanted is not None and wanted != text:
-            faults.append(f"{turns}: {_first_difference(text, wanted)}")
+            faults.append(_first_difference(turns, text, wanted))
     context.emit(PromptsRendered(tuple(context.prompts)))
     metrics = {"rendered": len(context.prompts), "refused": len(refused), "compared": compared}
     if faults:
-        return Outcome(False, f"{'; '.join(faults)}.", metrics)
-    silent = f"; refused by the template itself: {' / '.join(refused)}" if refused else ""
-    return Outcome(
-        True,
-        f"{len(context.prompts)} conversations render, {compared} of them compared with "
-        f"transformers', bos at most once{silent}.",
-        metrics,
+        return Outcome(False, Sentence("{faults}.", faults=clauses(faults)), metrics)
+    values = {"count": len(context.prompts), "compared": compared}
+    found = Sentence(
+        "{count} conversations render, {compared} of them compared with transformers', bos at most "
+        "once.",
+        **values,
     )
+    if refused:
+        found = Sentence(
+            "{count} conversations render, {compared} of them compared with transformers', bos at "
+            "most once; refused by the template itself: {refused}.",
+            refused=" / ".join(refused),
+            **values,
+        )
+    return Outcome(True, found, metrics)
 
 
 def check_stop_tokens(context: Context) -> Outcome:
@@ -99,41 +107,65 @@ def check_stop_tokens(context: Context) -> Outcome:
     ids = stop_ids(context, tokenizer)
     shown = ", ".join(f"{token_id} {_token(tokenizer, token_id)!r}" for token_id in sorted(ids))
     if not ids:
-        return Outcome(False, "No token ends a reply: neither file names an eos token.")
+        return Outcome(False, Sentence("No token ends a reply: neither file names an eos token."))
     if outside := sorted(token_id for token_id in ids if token_id >= spec.vocab_size):
-        return Outcome(False, f"Stop token {outside[0]} is outside the vocabulary.")
+        return Outcome(
+            False, Sentence("Stop token {token_id} is outside the vocabulary.", token_id=outside[0])
+        )
     if tokenizer.chat_template is None:
-        return Outcome(True, f"Replies stop at {shown}; there is no chat template to ask.")
+        return Outcome(
+            True,
+            Sentence("Replies stop at {shown}; there is no chat template to ask.", shown=shown),
+        )
     end = _end_of_turn(tokenizer, tokenizer.chat_template)
     if end is None:
-        return Outcome(True, f"Replies stop at {shown}; the template ends turns by no token.")
+        return Outcome(
+            True,
+            Sentence("Replies stop at {shown}; the template ends turns by no token.", shown=shown),
+        )
     if end not in ids:
         ending = f"{end} {_token(tokenizer, end)!r}"
-        return Outcome(False, f"The template ends a reply with {ending}; stop tokens are {shown}.")
-    return Outcome(True, f"Replies stop at {shown}; the template ends them with {end}.")
+        return Outcome(
+            False,
+            Sentence(
+                "The template ends a reply with {ending}; stop tokens are {shown}.",
+                ending=ending,
+                shown=shown,
+            ),
+        )
+    return Outcome(
+        True,
+        Sentence(
+            "Replies stop at {shown}; the template ends them with {end}.", shown=shown, end=end
+        ),
+    )
 
 
 def _load(context: Context) -> tuple[Tokenizer, ChatTemplate]:
     tokenizer = load_tokenizer(context)
     if tokenizer.chat_template is None:
-        raise NotRunError("the model has no chat template")
+        raise NotRunError(Sentence("the model has no chat template"))
     return tokenizer, tokenizer.chat_template
 
 
 def _faults(tokenizer: Tokenizer, template: ChatTemplate, turns: str, text: str) -> list[str]:
     """Faults that show without a reference."""
-    found = []
+    found: list[str] = []
     messages, tools = _CONVERSATIONS[turns]
     ids, bos = tokenizer.encode_chat(text), tokenizer.bos_token_id
     if bos is not None and ids[:2] == [bos, bos]:
-        found.append(f"{turns}: the prompt begins with bos twice")
+        found.append(Sentence("{turns}: the prompt begins with bos twice", turns=turns))
     plain = template.render(messages, tools=tools, add_generation_prompt=False)
     if not text.startswith(plain):
-        found.append(f"{turns}: the generation prompt changes what stands before it")
+        found.append(
+            Sentence("{turns}: the generation prompt changes what stands before it", turns=turns)
+        )
     for message in messages:
         content = message["content"]
         if content and content.strip() not in text and message["role"] != "tool":
-            found.append(f"{turns}: the {message['role']} turn is lost")
+            found.append(
+                Sentence("{turns}: the {role} turn is lost", turns=turns, role=message["role"])
+            )
     return found
 
 
@@ -152,12 +184,18 @@ def _reference_text(
         return None
 
 
-def _first_difference(text: str, wanted: str) -> str:
+def _first_difference(turns: str, text: str, wanted: str) -> str:
     at = next(
         (i for i, (ours, theirs) in enumerate(zip(text, wanted, strict=False)) if ours != theirs),
         min(len(text), len(wanted)),
     )
-    return f"ours {text[at : at + 24]!r}, transformers' {wanted[at : at + 24]!r} at character {at}"
+    return Sentence(
+        "{turns}: ours {ours!r}, transformers' {theirs!r} at character {at}",
+        turns=turns,
+        ours=text[at : at + 24],
+        theirs=wanted[at : at + 24],
+        at=at,
+    )
 
 
 def _end_of_turn(tokenizer: Tokenizer, template: ChatTemplate) -> int | None:

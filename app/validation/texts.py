@@ -8,6 +8,7 @@ from typing import Any
 
 from app.converter.sources.gguf import GgufSource
 from app.core.errors import AppError
+from app.core.sentence import Sentence
 from app.engine.tokenizer import Tokenizer
 from app.validation.check import NotRunError
 from app.validation.context import Context
@@ -24,9 +25,9 @@ def text_folder(context: Context) -> Path:
     if isinstance(subject.source, GgufSource):
         return _write_texts(subject.source, context.scratch / "texts")
     if subject.path is None or not subject.path.is_dir():
-        raise NotRunError("only config.json was given")
+        raise NotRunError(Sentence("only config.json was given"))
     if not (subject.path / _TOKENIZER).is_file():
-        raise NotRunError(f"there is no {_TOKENIZER}")
+        raise NotRunError(Sentence("there is no {tokenizer}", tokenizer=_TOKENIZER))
     return subject.path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.core.errors import InvalidSourceError
+from app.core.sentence import Sentence, clauses
 from app.engine.tokenizer import Tokenizer
 from app.validation.check import NotRunError, Outcome
 from app.validation.context import Context
@@ -33,22 +34,36 @@ def check_tokenizer(context: Context) -> Outcome:
     faults = [fault for text in TEXTS if (fault := _fault(tokenizer, reference, text))]
     size, rows = tokenizer.vocab_size, context.spec.vocab_size if context.spec else None
     if rows is not None and size > rows:
-        faults.append(f"it has {size} tokens, the embedding only {rows} rows")
+        faults.append(
+            Sentence("it has {size} tokens, the embedding only {rows} rows", size=size, rows=rows)
+        )
     metrics = {"texts": len(TEXTS), "faults": len(faults), "vocabulary": size}
     if faults:
-        return Outcome(False, f"{'; '.join(faults)}.", metrics)
-    against = "ids as transformers'" if reference is not None else "transformers' was not there"
-    return Outcome(True, f"{len(TEXTS)} texts come back as they were; {against}.", metrics)
+        return Outcome(False, Sentence("{faults}.", faults=clauses(faults)), metrics)
+    against = (
+        Sentence("ids as transformers'")
+        if reference is not None
+        else Sentence("transformers' was not there")
+    )
+    return Outcome(
+        True,
+        Sentence(
+            "{num_texts} texts come back as they were; {against}.",
+            num_texts=len(TEXTS),
+            against=against,
+        ),
+        metrics,
+    )
 
 
 def _require(context: Context) -> None:
     """Weights without a tokenizer cannot be chatted with: that is no gap but a fault."""
     try:
         text_folder(context)
-    except NotRunError as reason:
+    except NotRunError as error:
         raise InvalidSourceError(
-            "{name}: {reason}.", name=context.subject.name, reason=reason
-        ) from reason
+            "{name}: {reason}.", name=context.subject.name, reason=error.reason
+        ) from error
 
 
 def _fault(tokenizer: Tokenizer, reference: Any | None, text: str) -> str:
@@ -56,12 +71,26 @@ def _fault(tokenizer: Tokenizer, reference: Any | None, text: str) -> str:
     back = tokenizer.decode(ids)
     shown = repr(text[:24])
     if reference is None:
-        return "" if back == text else f"{shown} comes back as {back[:24]!r}"
+        return (
+            ""
+            if back == text
+            else Sentence("{shown} comes back as {back!r}", shown=shown, back=back[:24])
+        )
     theirs = reference.encode(text, add_special_tokens=False)
     if ids != theirs:
-        return f"{shown} becomes {ids[:6]}, in transformers {theirs[:6]}"
+        return Sentence(
+            "{shown} becomes {ids}, in transformers {theirs}",
+            shown=shown,
+            ids=ids[:6],
+            theirs=theirs[:6],
+        )
     # Some normalize what they read; then transformers returns the same.
     decoded = reference.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
     if back in (text, decoded):
         return ""
-    return f"{shown} comes back as {back[:24]!r}, in transformers as {decoded[:24]!r}"
+    return Sentence(
+        "{shown} comes back as {back!r}, in transformers as {decoded!r}",
+        shown=shown,
+        back=back[:24],
+        decoded=decoded[:24],
+    )
