@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -26,21 +27,19 @@ class Span(NamedTuple):
     kind: TokenKind
 
 
-def find_spans(code: str, language: str) -> list[Span]:
-    """The spans to colour; none for a language that Pygments does not know."""
+def find_spans(code: str, language: str) -> Iterator[Span]:
+    """The spans to colour, as they are found; none for a language that Pygments does not know."""
     lexer = _create_lexer(language)
     if lexer is None:
-        return []
-    spans: list[Span] = []
+        return
     line = column = 0
     for token_type, text in lexer.get_tokens(code):
         kind = _kind_of(token_type)
         for index, part in enumerate(text.split("\n")):
             line, column = (line + 1, 0) if index else (line, column)
             if kind and part:
-                spans.append(Span(line, column, len(part), kind))
+                yield Span(line, column, len(part), kind)
             column += len(part)
-    return spans
 
 
 @lru_cache(maxsize=16)

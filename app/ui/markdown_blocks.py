@@ -8,22 +8,27 @@ one continues a list item.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$")
-_LIST_ITEM = re.compile(r"^ {0,3}([-*+]|\d{1,9}[.)])\s")
+_LIST_ITEM = re.compile(r"^( {0,3})([-*+]|\d{1,9}[.)])\s{1,4}")
+# What may come right after a paragraph's line: not `-` alone, which would make a heading of it.
+_FIRST_ITEM = re.compile(r"^ {0,3}([-*+]|1[.)])\s+\S")
 
 _MAY_BECOME_ITEM = re.compile(r"^ {0,3}([-*+]|\d{0,9}[.)]?)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`text` is Markdown, or the code alone when `is_code`; a closed one never changes."""
+    """`text` is Markdown, or the code alone when `is_code`; a closed one never changes. The items
+    of a list are blocks, whose second and later ones go on with it (`continues_list`)."""
 
     text: str
     is_code: bool = False
     language: str = ""
     is_closed: bool = False
+    continues_list: bool = False
 
 
 class BlockSplitter:
@@ -32,6 +37,7 @@ class BlockSplitter:
     def __init__(self) -> None:
         self._closed: list[Block] = []
         self._open_lines: list[str] = []
+        self._continues_list = False
         self._fence = ""
         self._language = ""
         self._partial = ""
@@ -42,13 +48,17 @@ class BlockSplitter:
         for line in lines:
             self._take_line(line)
         if self._partial and not self._fence and self._surely_starts_new_block(self._partial):
-            self._close_text()
+            self._begin_block(self._partial)
 
     @property
     def blocks(self) -> list[Block]:
         """Closed blocks, then the open one if it has any text."""
+        return self.blocks_from(0)
+
+    def blocks_from(self, start: int) -> list[Block]:
+        """`blocks[start:]`, at no cost for those before."""
         tail = self._open_block()
-        return [*self._closed, tail] if tail else list(self._closed)
+        return [*self._closed[start:], tail] if tail else self._closed[start:]
 
     @property
     def num_closed(self) -> int:
@@ -63,7 +73,7 @@ class BlockSplitter:
         text = "\n".join(lines)
         if _FENCE.match(self._partial):
             text = "\n".join(self._open_lines)  # half a fence is not shown as three back-ticks
-        return Block(text) if text.strip() else None
+        return Block(text, continues_list=self._continues_list) if text.strip() else None
 
     def _take_line(self, line: str) -> None:
         if self._fence:
@@ -75,15 +85,27 @@ class BlockSplitter:
             self._open_lines.append("")
         else:
             if self._starts_new_block(line):
-                self._close_text()
+                self._begin_block(line)
             self._open_lines.append(line)
 
     def _starts_new_block(self, line: str) -> bool:
-        """After a blank line: all but what may go on with a list, whose numbers must stay whole."""
-        if not self._open_lines or self._open_lines[-1]:
+        """An item of a list; after a blank line, all but what may go on with an item."""
+        if not self._open_lines:
             return False
-        in_list = any(_LIST_ITEM.match(earlier) for earlier in self._open_lines[:1])
-        return not (in_list and (line.startswith((" ", "\t")) or _LIST_ITEM.match(line)))
+        is_first_line = not self._open_lines[-1]
+        if (open_item := _LIST_ITEM.match(self._open_lines[0])) is None:
+            return is_first_line or bool(_FIRST_ITEM.match(line))
+        item = _LIST_ITEM.match(line)
+        if item and len(item[1]) < len(open_item[0]):  # else it is one of a list in the item
+            return True
+        return is_first_line and not line.startswith((" ", "\t"))
+
+    def _begin_block(self, line: str) -> None:
+        """Closes the open one before the one that begins with `line`."""
+        open_item, item = _LIST_ITEM.match(self._open_lines[0]), _LIST_ITEM.match(line)
+        continues = bool(open_item and item and open_item[2][-1] == item[2][-1])
+        self._close_text()
+        self._continues_list = continues
 
     def _surely_starts_new_block(self, partial: str) -> bool:
         """The same for a line that may go on: `1` could still become the item `1. two`."""
@@ -105,8 +127,10 @@ class BlockSplitter:
     def _close_text(self) -> None:
         text = "\n".join(self._open_lines).rstrip("\n")
         if text.strip():
-            self._closed.append(Block(text, is_closed=True))
+            continues_list = self._continues_list
+            self._closed.append(Block(text, is_closed=True, continues_list=continues_list))
         self._open_lines = []
+        self._continues_list = False
 
 
 def split_blocks(text: str) -> list[Block]:
@@ -114,3 +138,23 @@ def split_blocks(text: str) -> list[Block]:
     splitter = BlockSplitter()
     splitter.feed(text)
     return splitter.blocks
+
+
+def count_together(blocks: Sequence[Block], max_chars: int) -> int:
+    """How many of the first blocks can be written as one: text that will not change."""
+    num_chars = count = 0
+    for block in blocks:
+        num_chars += len(block.text)
+        if block.is_code or not block.is_closed or (count and num_chars > max_chars):
+            break
+        count += 1
+    return max(count, 1)
+
+
+def join_blocks(blocks: Sequence[Block]) -> Block:
+    """Blocks of text as one, which Markdown takes apart again."""
+    first = blocks[0]
+    if len(blocks) == 1:
+        return first
+    rest = (("\n" if block.continues_list else "\n\n") + block.text for block in blocks[1:])
+    return replace(first, text=first.text + "".join(rest))

@@ -47,24 +47,31 @@ class MarkdownWriter:
         self._tail_start = 0
         self._is_empty = True
         self._lists: dict[int, QTextList] = {}
+        self._closed_list: QTextList | None = None
+        self._tail_list: QTextList | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing at all has been written."""
         return self._is_empty
 
-    def replace_tail(self, markdown: str) -> None:
-        """Draws the last block anew."""
+    def replace_tail(self, markdown: str, *, continues_list: bool = False) -> None:
+        """Draws the last block anew; its first list may go on with that of the block before."""
         cursor = QTextCursor(self._document)
         cursor.beginEditBlock()
         self._remove_tail(cursor)
+        self._lists = {}
+        self._tail_list = self._closed_list if continues_list else None
         if markdown.strip():
             self._write(cursor, markdown)
+        if not self._lists:
+            self._tail_list = None
         cursor.endEditBlock()
 
     def close_tail(self) -> None:
         """The last block is finished; the next one comes after it."""
         self._tail_start = self._document.characterCount() - 1
+        self._closed_list = self._tail_list
 
     def _remove_tail(self, cursor: QTextCursor) -> None:
         cursor.setPosition(self._tail_start)
@@ -79,7 +86,6 @@ class MarkdownWriter:
         source = QTextDocument()
         source.setDefaultFont(self._document.defaultFont())
         source.setMarkdown(with_readable_math(markdown), _FEATURES)
-        self._lists = {}
         self._copy_frame(cursor, source.rootFrame())
 
     def _copy_frame(self, cursor: QTextCursor, frame: QTextFrame) -> None:
@@ -109,10 +115,13 @@ class MarkdownWriter:
         if source is None:
             return
         key = source.objectIndex()
+        if not self._lists and self._tail_list is not None:
+            self._lists[key] = self._tail_list
         if key in self._lists:
             self._lists[key].add(cursor.block())
-        else:
-            self._lists[key] = cursor.createList(source.format())
+            return
+        self._lists[key] = cursor.createList(source.format())
+        self._tail_list = self._tail_list or self._lists[key]
 
     def _copy_runs(self, cursor: QTextCursor, block: QTextBlock) -> None:
         iterator = block.begin()

@@ -65,9 +65,26 @@ def test_closing_fence_is_not_shown_before_its_line_ends() -> None:
     assert splitter.blocks == [Block("code", is_code=True)]
 
 
-def test_loose_list_stays_one_block() -> None:
-    text = "1. one\n\n2. two\n\n   still two\n\nafter"
-    assert kinds(text) == [(False, "1. one\n\n2. two\n\n   still two"), (False, "after")]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "1. one\n\n2. two\n\n   still two\n\nafter",
+            ["1. one", "+2. two\n\n   still two", "after"],
+        ),
+        (
+            "- one\nlazy\n- two\n  - in two\n- three",
+            ["- one\nlazy", "+- two\n  - in two", "+- three"],
+        ),
+        ("See:\n- one\n- two", ["See:", "- one", "+- two"]),
+        ("Title\n- \n", ["Title\n- "]),
+        ("- one\n* other\n1. third", ["- one", "* other", "1. third"]),
+        ("in 1999\n2. was good", ["in 1999\n2. was good"]),
+    ],
+)
+def test_items_are_blocks_that_go_on_with_their_list(text: str, expected: list[str]) -> None:
+    blocks = split_blocks(text)
+    assert ["+" * block.continues_list + block.text for block in blocks] == expected
 
 
 @given(TEXTS, st.integers(min_value=1, max_value=7))

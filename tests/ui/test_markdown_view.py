@@ -69,9 +69,9 @@ def test_long_replies_draw_their_last_block_only(
     drawn: list[int] = []
     original = MarkdownWriter.replace_tail
 
-    def replace_tail(writer: MarkdownWriter, markdown: str) -> None:
+    def replace_tail(writer: MarkdownWriter, markdown: str, *, continues_list: bool) -> None:
         drawn.append(len(markdown))
-        original(writer, markdown)
+        original(writer, markdown, continues_list=continues_list)
 
     monkeypatch.setattr(MarkdownWriter, "replace_tail", replace_tail)
     paragraph = "Thirty words of text that stand for a paragraph of the reply. " * 3

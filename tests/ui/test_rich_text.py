@@ -41,7 +41,7 @@ def document(qapp: object) -> QTextDocument:
 def write(document: QTextDocument, text: str) -> MarkdownWriter:
     writer = MarkdownWriter(document, LIGHT)
     for block in split_blocks(text):
-        writer.replace_tail(block.text)
+        writer.replace_tail(block.text, continues_list=block.continues_list)
         writer.close_tail()
     return writer
 
@@ -79,11 +79,22 @@ def test_streaming_ends_where_writing_at_once_does(document: QTextDocument) -> N
     writer = MarkdownWriter(streamed, LIGHT)
     for block in split_blocks(SAMPLE):
         for end in range(len(block.text)):
-            writer.replace_tail(block.text[:end])
-        writer.replace_tail(block.text)
+            writer.replace_tail(block.text[:end], continues_list=block.continues_list)
+        writer.replace_tail(block.text, continues_list=block.continues_list)
         writer.close_tail()
     write(document, SAMPLE)
     assert streamed.toHtml() == document.toHtml()
+
+
+def test_items_are_counted_on_from_block_to_block(document: QTextDocument) -> None:
+    write(document, "3. a\n4. b\n\n5. c\n   - d\n6. e\n\ntext\n\n1. f")
+    labels = []
+    block = document.firstBlock()
+    while block.isValid():
+        texts = block.textList()
+        labels.append(f"{texts.itemText(block) if texts else ''}{block.text()}")
+        block = block.next()
+    assert labels == ["3.a", "4.b", "5.c", ".d", "6.e", "text", "1.f"]
 
 
 def test_closed_blocks_are_not_written_again(document: QTextDocument) -> None:

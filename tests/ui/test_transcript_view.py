@@ -12,7 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.transcript import Turn, TurnStats
 from app.core.events import PrefillProgressed
+from app.ui.markdown_blocks import Block
 from app.ui.widgets.context_mark import ContextMark
+from app.ui.widgets.markdown_view import MarkdownView
 from app.ui.widgets.reply_card import ReplyCard, describe_reply
 from app.ui.widgets.transcript_view import TranscriptView
 from app.ui.widgets.user_card import UserCard
@@ -122,13 +124,54 @@ def test_scrolling_up_ends_following_and_the_button_resumes_it(
 
 
 def test_long_conversations_come_in_pages(qtbot: QtBot, view: TranscriptView) -> None:
+    def is_shown(first: int) -> bool:
+        return [card.text for card in view.cards] == [str(n) for n in range(first, 70)]
+
     view.show_turns([user(number, str(number)) for number in range(70)])
-    assert view.cards[0].text == "40"
+    assert view.cards[-1].text == "69"
+    qtbot.waitUntil(lambda: is_shown(40), timeout=10_000)
     button = next(b for b in view.findChildren(QPushButton) if "earlier" in b.text())
     button.click()
     button.click()
-    assert [card.text for card in view.cards] == [str(number) for number in range(70)]
+    qtbot.waitUntil(lambda: is_shown(0), timeout=10_000)
     assert button.isHidden()
+
+
+def test_what_is_looked_at_stays_while_earlier_turns_are_built(
+    qtbot: QtBot, view: TranscriptView
+) -> None:
+    long_text = "\n\n".join(f"paragraph {number} " + "of words " * 30 for number in range(60))
+    view.show_turns([reply(number, f"{number} {long_text}") for number in range(20)])
+    qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 2000, timeout=10_000)
+    QApplication.processEvents()
+    bar = view.verticalScrollBar()
+    bar.setValue(bar.maximum() - 300)
+    from_end = bar.maximum() - bar.value()
+    assert len(view.cards) < 20
+    qtbot.waitUntil(lambda: len(view.cards) == 20 and not view._settling.isActive(), timeout=60_000)
+    QApplication.processEvents()
+    assert bar.maximum() - bar.value() == from_end
+
+
+def test_a_long_conversation_is_opened_without_blocking_the_loop(
+    qtbot: QtBot, view: TranscriptView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+    original = MarkdownView._draw_block
+
+    def draw_block(body: MarkdownView, block: Block) -> None:
+        drawn.append(len(block.text))
+        original(body, block)
+
+    monkeypatch.setattr(MarkdownView, "_draw_block", draw_block)
+    section = "Some words.\n\n" * 20 + "```python\nx = 1\n```\n\n" + "- item\n" * 30 + "\n"
+    text = section * 40
+    view.show_turns([turn for n in range(100) for turn in (user(2 * n), reply(2 * n + 1, text))])
+    at_once = sum(drawn)
+    assert 0 < at_once < 4 * 4000
+    assert view.cards[-1].text == text
+    view.cards[-1].body._work.finish()
+    assert sum(drawn) - at_once > 10_000
 
 
 def test_reply_is_copied_as_markdown(view: TranscriptView) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from itertools import groupby
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QResizeEvent, QSyntaxHighlighter, QTextCharFormat, QWheelEvent
@@ -17,25 +19,29 @@ from PySide6.QtWidgets import (
 )
 
 from app.ui.highlight import Span, find_spans
+from app.ui.idle_work import IdleWork
 from app.ui.theme import current_tokens, mono_font, set_role, ui_font
 from app.ui.widgets.copy_button import CopyButton
 
-# Streaming code is coloured again only as long as that stays cheap; its end always colours it all.
-_STREAMING_BUDGET_S = 0.010
+# What streams is coloured anew from its start, which may take a tenth of the thread's time; its end
+# always colours it all. 20 lines take about 2 ms.
+_REST_FACTOR = 9
+_LINES_A_STEP = 20
+_STEPS_AT_ONCE = 4
 
 
 class _SpanHighlighter(QSyntaxHighlighter):
-    """Paints spans that were found for the whole text."""
+    """Paints the spans that were found for each line."""
 
     def __init__(self, edit: QPlainTextEdit) -> None:
         super().__init__(edit.document())
         self._by_line: dict[int, list[Span]] = {}
 
-    def set_spans(self, spans: list[Span]) -> None:
-        self._by_line = {}
-        for span in spans:
-            self._by_line.setdefault(span.line, []).append(span)
-        self.rehighlight()
+    def set_spans(self, line: int, spans: list[Span]) -> None:
+        """Those of one line, which is painted again only if they are others."""
+        if self._by_line.get(line, []) != spans:
+            self._by_line[line] = spans
+            self.rehighlightBlock(self.document().findBlockByNumber(line))
 
     def highlightBlock(self, text: str) -> None:
         tokens = current_tokens()
@@ -92,7 +98,8 @@ class CodeSegment(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._code = ""
         self._language = ""
-        self._last_cost_s = 0.0
+        self._work = IdleWork(self)
+        self._rests_until_s = 0.0
         self._label = QLabel(self)
         self._label.setFont(ui_font(0.86))
         set_role(self._label, "tone", "muted")
@@ -116,8 +123,10 @@ class CodeSegment(QWidget):
         self._code, self._language = code, language
         self._label.setText(language or self.tr("text"))
         self.edit.setAccessibleName(self.tr("Code, {language}").format(language=self._label.text()))
-        if is_closed or self._last_cost_s < _STREAMING_BUDGET_S:
-            self._colour()
+        if is_closed or (not self._work.is_running and time.monotonic() > self._rests_until_s):
+            self._work.start(self._colour())
+            for _ in range(_STEPS_AT_ONCE):
+                self._work.step()
         self.edit.fit()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -131,10 +140,17 @@ class CodeSegment(QWidget):
             cursor.movePosition(cursor.MoveOperation.End)
             cursor.insertText(text)
 
-    def _colour(self) -> None:
-        started = time.perf_counter()
-        self._highlighter.set_spans(find_spans(self._code, self._language))
-        self._last_cost_s = time.perf_counter() - started
+    def _colour(self) -> Iterator[None]:
+        """Line by line, a few in each step."""
+        cost_s, started_s = 0.0, time.perf_counter()
+        for line, spans in enumerate(_spans_by_line(self._code, self._language), 1):
+            self._highlighter.set_spans(line - 1, spans)
+            if line % _LINES_A_STEP == 0:
+                cost_s += time.perf_counter() - started_s
+                yield
+                started_s = time.perf_counter()
+        cost_s += time.perf_counter() - started_s
+        self._rests_until_s = time.monotonic() + _REST_FACTOR * cost_s
 
     def _build(self) -> None:
         head = QHBoxLayout()
@@ -155,3 +171,13 @@ class CodeSegment(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 2, 0, 11)
         layout.addWidget(frame)
+
+
+def _spans_by_line(code: str, language: str) -> Iterator[list[Span]]:
+    """Those of every line, many of which have none."""
+    next_line = 0
+    for line, spans in groupby(find_spans(code, language), key=lambda span: span.line):
+        yield from ([] for _ in range(next_line, line))
+        yield list(spans)
+        next_line = line + 1
+    yield from ([] for _ in range(next_line, code.count("\n") + 1))

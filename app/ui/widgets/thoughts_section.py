@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from app.ui.formats import format_count
@@ -15,7 +16,7 @@ class ThoughtsSection(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._thought = ""
+        self._thought = self._drawn = ""
         self._is_thinking = False
         self._text = TextSegment()
         self._text.setAccessibleName(self.tr("Thoughts"))
@@ -49,5 +50,13 @@ class ThoughtsSection(QWidget):
         self._draw()
 
     def _draw(self) -> None:
-        if self.section.button.isChecked():
+        """Adds what is new: a thought may be long, and grows thirty times a second."""
+        if not self.section.button.isChecked():
+            return
+        if self._drawn and self._thought.startswith(self._drawn):
+            cursor = QTextCursor(self._text.document())
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.insertText(self._thought[len(self._drawn) :])
+        else:
             self._text.setPlainText(self._thought)
+        self._drawn = self._thought

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
@@ -42,6 +42,10 @@ class TranscriptView(QScrollArea):
         super().__init__(parent)
         self._cards: list[Card] = []
         self._earlier: list[Turn] = []
+        self._unbuilt: list[Turn] = []
+        self._work = IdleWork(self)
+        self._from_end = 0
+        self._settling = QTimer(self, singleShot=True, interval=_SETTLE_MS)
         self._reply: ReplyCard | None = None
         self._is_following = True
         self._can_ask = False
@@ -60,8 +64,10 @@ class TranscriptView(QScrollArea):
 
     def take_over(self, old: TranscriptView) -> None:
         """Looks at what `old` looks at, in the conversation that both show."""
+        self._work.finish()
         while self._earlier and len(self._cards) < len(old._cards):
             self._on_show_earlier_clicked()
+            self._work.finish()
         drafts = {c.turn_id: c.draft for c in old._cards if isinstance(c, UserCard)}
         for card in self._cards:
             if isinstance(card, UserCard) and (draft := drafts.get(card.turn_id)) is not None:
@@ -77,13 +83,13 @@ class TranscriptView(QScrollArea):
         bar.setValue(bar.maximum() - from_end)
 
     def show_turns(self, turns: Sequence[Turn]) -> None:
-        """Shows a whole conversation, its end first."""
+        """Shows the end of a conversation; what is above that follows in steps."""
         self._clear()
         cut = max(0, len(turns) - _PAGE_TURNS)
-        self._earlier = list(turns[:cut])
-        for turn in turns[cut:]:
-            self._add_card(self._create_card(turn))
-        self._show_earlier.setVisible(bool(self._earlier))
+        self._earlier, self._unbuilt = list(turns[:cut]), list(turns[cut:])
+        self._work.start(self._build_upwards())
+        for _ in range(_CARDS_AT_ONCE):
+            self._work.step()
         self._update_regenerate()
         self._follow()
 
@@ -95,6 +101,7 @@ class TranscriptView(QScrollArea):
 
     def remove_turn(self, turn_id: int) -> None:
         """Takes one turn away."""
+        self._unbuilt = [turn for turn in self._unbuilt if turn.turn_id != turn_id]
         for card in [card for card in self._cards if card.turn_id == turn_id]:
             self._remove_card(card)
         self._update_regenerate()
@@ -185,6 +192,8 @@ class TranscriptView(QScrollArea):
         card.deleteLater()
 
     def _clear(self) -> None:
+        self._work.cancel()
+        self._earlier, self._unbuilt = [], []
         self.mark_context(None)
         for card in list(self._cards):
             self._remove_card(card)
@@ -197,14 +206,24 @@ class TranscriptView(QScrollArea):
 
     def _on_show_earlier_clicked(self) -> None:
         cut = max(0, len(self._earlier) - _PAGE_TURNS)
-        page, self._earlier = self._earlier[cut:], self._earlier[:cut]
-        for offset, turn in enumerate(page):
-            card = self._create_card(turn)
-            self._cards.insert(offset, card)
-            self._column.insertWidget(1 + offset, card)
-        self.mark_context(self._first_kept_turn)
+        self._unbuilt = self._earlier[cut:] + self._unbuilt
+        self._earlier = self._earlier[:cut]
+        self._work.start(self._build_upwards())
+        self._work.step()
+
+    def _build_upwards(self) -> Iterator[None]:
+        """A card in each step, above those that are there."""
         self._show_earlier.setVisible(bool(self._earlier))
-        self._update_regenerate()
+        self._settling.start()
+        while self._unbuilt:
+            card = self._create_card(self._unbuilt.pop())
+            self._cards.insert(0, card)
+            self._column.insertWidget(1, card)
+            if card.turn_id == self._first_kept_turn:
+                self.mark_context(card.turn_id)
+            if isinstance(card, ReplyCard):
+                card.set_can_regenerate(False)
+            yield
 
     def _follow(self) -> None:
         self._is_following = True
@@ -214,10 +233,18 @@ class TranscriptView(QScrollArea):
         bar = self.verticalScrollBar()
         if self._is_following:
             bar.setValue(bar.maximum())
+        elif self._settling.isActive():  # what is built is above what is looked at
+            bar.setValue(bar.maximum() - self._from_end)
         self._on_scrolled(bar.value())
 
+    def _on_settling_timeout(self) -> None:
+        drawing = (card.body.is_drawing for card in self._cards if isinstance(card, ReplyCard))
+        if self._work.is_running or any(drawing):
+            self._settling.start()
+
     def _on_scrolled(self, value: int) -> None:
-        far = value < self.verticalScrollBar().maximum() - _FOLLOW_SLACK_PX
+        self._from_end = self.verticalScrollBar().maximum() - value
+        far = self._from_end > _FOLLOW_SLACK_PX
         self._is_following = not far
         self.end_button.setVisible(far)
 
@@ -237,6 +264,7 @@ class TranscriptView(QScrollArea):
         self._column.addStretch(1)
         self._show_earlier.hide()
         self.setWidget(self._create_content())
+        self._settling.timeout.connect(self._on_settling_timeout)
         self.verticalScrollBar().rangeChanged.connect(self._on_scroll_range_changed)
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
