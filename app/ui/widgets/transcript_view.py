@@ -11,14 +11,17 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVB
 from app.chat.transcript import Turn
 from app.core.events import PrefillProgressed
 from app.ui.icons import IconButton
+from app.ui.idle_work import IdleWork
 from app.ui.theme import set_role
 from app.ui.widgets.context_mark import ContextMark
 from app.ui.widgets.reply_card import ReplyCard
 from app.ui.widgets.user_card import UserCard
 
 _COLUMN_WIDTH = 780
-_PAGE_TURNS = 30  # a card costs about 2 ms to build: more at once would be felt
+_PAGE_TURNS = 30
+_CARDS_AT_ONCE = 6  # a card costs about 4 ms to build, the first of its text included
 _FOLLOW_SLACK_PX = 32
+_SETTLE_MS = 50  # after the last drawing: layouts follow from the event loop
 
 Card = UserCard | ReplyCard
 
