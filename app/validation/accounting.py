@@ -19,6 +19,7 @@ from app.converter.sources.stacked_experts import unstack_experts
 from app.converter.sources.stored_linears import StoredLinears
 from app.core.errors import AppError, InvalidSourceError
 from app.core.sentence import Sentence, clauses, sentences
+from app.core.validation_events import Metric
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec, weight_names
 from app.spec.weights import has_bias, iter_linears, iter_vectors
@@ -71,7 +72,7 @@ def _describe_fault(fault: AppError) -> Outcome:
         kind: [line.partition(": ")[2] for line in lines if line.startswith(f"{kind}: ")]
         for kind in _KINDS
     }
-    metrics = {kind: len(names) for kind, names in found.items()}
+    metrics: dict[str, Metric] = {kind: len(names) for kind, names in found.items()}
     if not any(metrics.values()):
         return Outcome(False, fault.message)
     listed = clauses(

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.sentence import Sentence
+from app.core.validation_events import Metric
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeSpec, RopeType
 from app.validation.check import NotRunError, Outcome
@@ -72,7 +73,7 @@ def check_rope_tables(context: Context) -> Outcome:
         for length in _lengths(spec)
         for comparison in compare_ropes(context.needed_reference, config, spec, length)
     ]
-    metrics = {
+    metrics: dict[str, Metric] = {
         Sentence(
             "{kind}, {length} positions, {name}", kind=one.kind, length=one.length, name=name
         ): value

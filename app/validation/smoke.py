@@ -13,7 +13,7 @@ from app.validation.half_real import create_half_real, further_kinds
 from app.validation.random_network import create_network
 
 _NUM_TOKENS = 24
-_RUNS = {
+_RUNS: dict[str, tuple[int, ...]] = {
     Sentence("whole"): (24,),
     Sentence("chunks"): (10, 10, 4),
     Sentence("decode"): (20, 1, 1, 1, 1),

@@ -26,9 +26,7 @@ def spec_facts(spec: ModelSpec, names: WeightNames) -> dict[str, str]:
         Sentence("hidden size"): str(spec.hidden_size),
         Sentence("vocabulary"): str(spec.vocab_size),
         **_attention_facts(spec),
-        Sentence("sliding window by layer"): grouped(
-            or_none(spec.layer_window(i)) for i in layers
-        ),
+        Sentence("sliding window by layer"): grouped(or_none(spec.layer_window(i)) for i in layers),
         Sentence("rope by layer"): grouped(yes_no(spec.layer_rope(i) is not None) for i in layers),
         Sentence("rope pairs"): Sentence("neighbours")
         if names.interleaved_rope
@@ -71,7 +69,7 @@ def _attention_facts(spec: ModelSpec) -> dict[str, str]:
 def _mlp_facts(spec: ModelSpec) -> dict[str, str]:
     moe, layers = spec.moe, range(spec.num_hidden_layers)
     sparse = [index for index in layers if spec.is_sparse(index)]
-    facts = {
+    facts: dict[str, str] = {
         Sentence("activation"): spec.hidden_act,
         Sentence("sparse layers"): grouped(yes_no(index in sparse) for index in layers),
     }
