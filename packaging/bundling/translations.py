@@ -9,10 +9,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bundling import sentences
+
+ROOT = sentences.ROOT
 FOLDER = ROOT / "resources" / "i18n"
-# Where texts for the window are marked: `self.tr`, `translate`, QT_TRANSLATE_NOOP.
+# Where texts for the window are marked: `self.tr`, `translate`, QT_TRANSLATE_NOOP; the sentences of
+# other rooms are found by `sentences`.
 _MARKED = ("app/ui/**/*.py", "app/controllers/*.py", "app/gui.py", "app/core/settings.py")
 
 
@@ -27,7 +33,11 @@ def main() -> int:
 def update(catalogue: Path) -> None:
     """Adds texts that are new and drops those that are gone; translations stay."""
     files = sorted(str(path) for pattern in _MARKED for path in ROOT.glob(pattern))
-    _run("lupdate", *files, "-ts", str(catalogue), "-locations", "none", "-no-obsolete")
+    with TemporaryDirectory() as folder:
+        marked = Path(folder) / "sentences.py"
+        sentences.write_marked(marked)
+        options = ("-locations", "none", "-no-obsolete")
+        _run("lupdate", *files, str(marked), "-ts", str(catalogue), *options)
 
 
 def compile_catalogue(catalogue: Path, output: Path) -> None:

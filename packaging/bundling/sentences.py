@@ -1,0 +1,70 @@
+"""The sentences of rooms without Qt, as `app.core.sentence` and errors have them, for lupdate.
+
+A template is the first argument of `Sentence` or of an AppError: a constant, so that it is found
+here. lupdate finds it where the window translates it, in a file that is written for it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTEXT = "Sentence"
+# Those of the command line and of the port stay English: scripts and clients read them.
+ENGLISH_ROOMS = ("cli", "server")
+
+
+def iter_templates() -> Iterator[str]:
+    """Each once, in the order of the files."""
+    seen: set[str] = set()
+    for path in sentence_files():
+        for call in iter_sentences(ast.parse(path.read_text(encoding="utf-8"))):
+            template = call.args[0]
+            if isinstance(template, ast.Constant) and template.value not in seen:
+                seen.add(template.value)
+                yield template.value
+
+
+def sentence_files() -> list[Path]:
+    """The files whose sentences the window may show."""
+    files = sorted((ROOT / "app").rglob("*.py"))
+    rooms = [path.relative_to(ROOT / "app").parts[0] for path in files]
+    return [path for path, room in zip(files, rooms, strict=True) if room not in ENGLISH_ROOMS]
+
+
+def iter_sentences(tree: ast.AST) -> Iterator[ast.Call]:
+    """Calls of `Sentence` and of the errors that are one, with an argument."""
+    names = {"Sentence", *_error_names()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and _name(node.func) in names:
+            yield node
+
+
+def write_marked(path: Path) -> None:
+    """A file in which lupdate finds all of them."""
+    marked = [f"QT_TRANSLATE_NOOP({CONTEXT!r}, {text!r})\n" for text in iter_templates()]
+    path.write_text("".join(marked), encoding="utf-8")
+
+
+@cache
+def _error_names() -> frozenset[str]:
+    """Every class that comes from AppError, by the declarations themselves."""
+    bases = {
+        node.name: {_name(base) for base in node.bases}
+        for path in sentence_files()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Error")
+    }
+    found = {"AppError"}
+    while more := {name for name, of in bases.items() if of & found} - found:
+        found |= more
+    return frozenset(found)
+
+
+def _name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
