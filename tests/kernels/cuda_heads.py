@@ -78,8 +78,9 @@ class Heads:
         heads = self.qkv[row].astype(np.float64).reshape(-1, case.head_dim)
         queries, keys, values = np.split(heads, ends)
         scale = 1 + self._turning.beta * np.log1p(position // _SCALING_LENGTH)
+        angles = position * self._inv_freq.astype(np.float64)
         turned = [
-            self._rotate(self._normed(part, self._norms.get(name)), position)
+            rotate(self._normed(part, self._norms.get(name)), angles, _FACTOR)
             for part, name in ((queries, "q_norm"), (keys, "k_norm"))
         ]
         return turned[0] * scale, turned[1], values
@@ -91,10 +92,12 @@ class Heads:
         mean = (heads**2).mean(axis=axis, keepdims=True)
         return heads / np.sqrt(mean + _EPS) * weight.astype(np.float64).reshape(-1, heads.shape[1])
 
-    def _rotate(self, heads: Floats, position: int) -> Floats:
-        half, angles = self._rotary_dim // 2, position * self._inv_freq.astype(np.float64)
-        if half == 0:
-            return heads
-        first, second, rest = np.split(heads, [half, 2 * half], axis=1)
-        cosine, sine = np.cos(angles) * _FACTOR, np.sin(angles) * _FACTOR
-        return np.hstack([first * cosine - second * sine, second * cosine + first * sine, rest])
+
+def rotate(heads: Floats, angles: Floats, factor: float) -> Floats:
+    """heads [n, head_dim]: column i with i + the number of angles."""
+    half = len(angles)
+    if half == 0:
+        return heads
+    first, second, rest = np.split(heads, [half, 2 * half], axis=1)
+    cosine, sine = np.cos(angles) * factor, np.sin(angles) * factor
+    return np.hstack([first * cosine - second * sine, second * cosine + first * sine, rest])

@@ -18,8 +18,8 @@ from kernels.cuda.latent import (
     LATENT_ROPE_THREADS,
     LatentVariant,
 )
+from tests.kernels.cuda_heads import rotate
 from tests.kernels.cuda_host import HostModule, Schedule, build_host_module
-from tests.kernels.test_cuda_attention import rotate
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
 
