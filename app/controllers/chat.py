@@ -165,8 +165,8 @@ class ChatController(QObject):
 
     @property
     def reply_text(self) -> str:
-        """The text of the running reply so far, for a page that opens its conversation again."""
-        return self._reply.text if self._reply else ""
+        """What was told of the running reply, for a page that opens its conversation again."""
+        return self._reply.told_text if self._reply else ""
 
     def new_conversation(
         self, *, system_prompt: str = "", sampling: SamplingSettings | None = None

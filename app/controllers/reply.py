@@ -56,8 +56,16 @@ class RunningReply(QObject):
     @property
     def text(self) -> str:
         """All of it so far."""
+        return self._join(len(self._parts))
+
+    @property
+    def told_text(self) -> str:
+        """What `text_appended` has told of it."""
+        return self._join(self._num_told)
+
+    def _join(self, num_parts: int) -> str:
         before = self._earlier.content if self._earlier else ""
-        return before + "".join(self._parts)
+        return before + "".join(self._parts[:num_parts])
 
     def add(self, event: TokensGenerated) -> None:
         """New tokens: the text goes to the writer at once, to the page with the next tick."""

@@ -57,6 +57,7 @@ class Wiring(QObject):
         page.model_requested.connect(self._on_model_requested)
         server.model_changed.connect(page.show_model)
         server.requests_changed.connect(self._on_requests_changed)
+        self._on_requests_changed()
 
     def _on_appearance_changed(self) -> None:
         self._desk.navigation.show_theme(self._window.appearance.mode)

@@ -76,8 +76,7 @@ class DownloadPage(QWidget):
     def take_over(self, old: DownloadPage) -> None:
         """Shows what `old` shows; a token that was being typed is not taken along."""
         self._hub.story.tell(self._slots)
-        for key, finished in old.queue.finished.items():
-            self.queue.show_finished(key, finished)
+        self.queue.take_over(old.queue)
         self.field.show_source(old.field.edit.text())
         for card, before in zip(self._answers, old._answers, strict=True):
             card.setVisible(not before.isHidden())

@@ -32,7 +32,8 @@ class QueueView(QWidget):
         super().__init__(parent)
         self._entries: dict[str, QueuedDownload] = {}
         self.cards: dict[str, DownloadCard] = {}
-        self.finished: dict[str, DownloadFinished] = {}  # since the program began
+        self._progress: dict[str, DownloadProgressed] = {}
+        self._finished: dict[str, DownloadFinished] = {}
         self.title = QLabel()
         self.title.setFont(ui_font(1.1, bold=True))
         self._rows = QVBoxLayout(self)
@@ -64,13 +65,21 @@ class QueueView(QWidget):
     def show_progress(self, key: str, progress: DownloadProgressed) -> None:
         """Of the entry that runs."""
         if self._state_of(key) is QueueState.RUNNING:
+            self._progress[key] = progress
             self.cards[key].show_progress(progress)
 
     def show_finished(self, key: str, finished: DownloadFinished) -> None:
         """An entry is complete."""
         if key in self.cards:
-            self.finished[key] = finished
+            self._finished[key] = finished
             self.cards[key].show_finished(finished)
+
+    def take_over(self, old: QueueView) -> None:
+        """Shows of the entries what `old` was told."""
+        for key, progress in old._progress.items():
+            self.show_progress(key, progress)
+        for key, finished in old._finished.items():
+            self.show_finished(key, finished)
 
     def _state_of(self, key: str) -> QueueState | None:
         entry = self._entries.get(key)
@@ -89,7 +98,8 @@ class QueueView(QWidget):
 
     def _drop(self, key: str) -> None:
         card = self.cards.pop(key)
-        self.finished.pop(key, None)
+        self._progress.pop(key, None)
+        self._finished.pop(key, None)
         self._rows.removeWidget(card)
         card.hide()
         card.deleteLater()
