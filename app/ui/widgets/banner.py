@@ -50,7 +50,7 @@ class Banner(QFrame):
         body: QWidget | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        """`body` stands where the text would."""
+        """`body` stands where the text would, and has the button for details somewhere."""
         super().__init__(parent)
         set_role(self, "banner", tone.value)
         self._detail = detail
@@ -90,7 +90,9 @@ class Banner(QFrame):
         place = Qt.AlignmentFlag.AlignVCenter if body is self.label else Qt.AlignmentFlag.AlignTop
         layout.addWidget(IconLabel(icon, size=20, tone=icon_tone), 0, place)
         layout.addWidget(body, 1)
-        for widget in (self._details_button, self.action_button, close):
+        if body is self.label:
+            layout.addWidget(self._details_button)
+        for widget in (self.action_button, close):
             layout.addWidget(widget, 0, place)
 
 

@@ -127,4 +127,5 @@ class ErrorCard(Card):
             buttons.addWidget(button)
         buttons.addStretch()
         self.rows.addLayout(head)
-        self.rows.addLayout(buttons)
+        self.body.rows.addSpacing(6)
+        self.body.rows.addLayout(buttons)

@@ -45,8 +45,10 @@ class ProblemBanner(Banner):
         self.setAccessibleName(" ".join(filter(None, (problem.title, problem.reason))))
         self._buttons = QWidget()
         self._flow = FlowLayout(parent=self._buttons)
+        self.body.rows.addSpacing(2)
         self.body.rows.addWidget(self._buttons)
-        self._buttons.hide()
+        self._flow.addWidget(self._details_button)
+        self._buttons.setVisible(bool(problem.detail))
         for way in problem.ways:
             self.add_way(way)
 
@@ -65,6 +67,8 @@ class ProblemBanner(Banner):
         if is_primary:
             set_role(button, "kind", "primary")
         button.clicked.connect(lambda: on_clicked())
+        self._flow.removeWidget(self._details_button)
         self._flow.addWidget(button)
+        self._flow.addWidget(self._details_button)  # the last one
         self._buttons.show()
         return button
