@@ -18,6 +18,7 @@ from app.core.events import ErrorInfo, LoadedModel, PrefillProgressed
 from app.ui.chat_draft import hand_over
 from app.ui.dialogs.conversation_exchange import ConversationExchange
 from app.ui.dialogs.file_attacher import FileAttacher
+from app.ui.pages.page import Page
 from app.ui.preset_keeper import PresetKeeper
 from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar
@@ -32,11 +33,10 @@ if TYPE_CHECKING:
 
 _COMPOSER_WIDTH = 780
 # A window that becomes narrower than this folds a side column; one that becomes wider unfolds it.
-_PANEL_WIDTH = 1060
-_CONVERSATIONS_WIDTH = 760
+_PANEL_WIDTH, _CONVERSATIONS_WIDTH = 1060, 760
 
 
-class ChatPage(QWidget):
+class ChatPage(Page):
     """Shows the state that the controller tells; keeps none of its own but what is on screen.
 
     Signals:
@@ -58,7 +58,6 @@ class ChatPage(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setObjectName("page")
         self._controller = controller
         self._presets = presets
         self._has_starter = has_starter
@@ -76,7 +75,7 @@ class ChatPage(QWidget):
         self.attacher = FileAttacher(self.composer)
         self._keeper = PresetKeeper(presets, self.panel.sampling)
         self._stack = QStackedWidget()
-        self.setFocusProxy(self.composer)
+        self.first = self.composer
         self._build()
         self._connect_widgets()
         self._connect_controller()

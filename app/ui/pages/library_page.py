@@ -26,6 +26,7 @@ from app.core.library_events import (
 from app.ui.dialogs.remove_dialog import RemoveDialog
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.library_actions import LibraryAction, action_label, actions_for
+from app.ui.pages.page import Page
 from app.ui.widgets.card import Card
 from app.ui.widgets.disk_work_card import DiskWorkCard
 from app.ui.widgets.empty_library import EmptyLibrary
@@ -39,7 +40,7 @@ _FRESH_S = 5.0  # a look at the disk that is younger is not repeated when the wi
 _ROOMY_HEIGHT = 640
 
 
-class LibraryPage(QWidget):
+class LibraryPage(Page):
     """Looks at the disk when it is shown, when the window comes back, and when something ended.
 
     Signals:
@@ -64,7 +65,6 @@ class LibraryPage(QWidget):
         self, controller: DiskController, *, has_starter: bool, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setObjectName("page")
         self._controller = controller
         self._scanned: LibraryScanned | None = None
         self._looked_s = 0.0
@@ -78,7 +78,7 @@ class LibraryPage(QWidget):
         self.empty = EmptyLibrary(has_starter=has_starter)
         self._build()
         self._connect()
-        self.setFocusProxy(self.table)
+        self.first = self.table
         self._show_items(())
 
     def refresh(self) -> None:
