@@ -82,12 +82,8 @@ def test_too_little_memory_is_told_in_numbers(program: Program, sent: list[Comma
         "205 MiB to work in. 3.0 GiB of 4.0 GiB are free on the NVIDIA GeForce RTX 3050 Laptop GPU."
     )
     assert banner.body.advice.text() == "Held by chrome 1.0 GiB, DeepInfer 256 MiB"
-    assert list(buttons(banner)) == [
-        "Context of 5,888 tokens",
-        "8-bit KV cache: 11,264 tokens",
-        "Another model",
-        "Details",
-    ]
+    labels = {"Context of 5,888 tokens", "8-bit KV cache: 11,264 tokens", "Another model"}
+    assert set(buttons(banner)) == {*labels, "Details"}
 
 
 @pytest.mark.parametrize(
