@@ -21,7 +21,7 @@ _COLUMN_WIDTH = 780
 _PAGE_TURNS = 30
 _CARDS_AT_ONCE = 6  # a card costs about 4 ms to build, the first of its text included
 _FOLLOW_SLACK_PX = 32
-_SETTLE_MS = 50  # after the last drawing: layouts follow from the event loop
+_SETTLE_MS = 50
 
 Card = UserCard | ReplyCard
 
@@ -48,6 +48,7 @@ class TranscriptView(QScrollArea):
         self._unbuilt: list[Turn] = []
         self._work = IdleWork(self)
         self._from_end = 0
+        self._was_building = False
         self._settling = QTimer(self, singleShot=True, interval=_SETTLE_MS)
         self._reply: ReplyCard | None = None
         self._is_following = True
@@ -217,6 +218,7 @@ class TranscriptView(QScrollArea):
     def _build_upwards(self) -> Iterator[None]:
         """A card in each step, above those that are there."""
         self._show_earlier.setVisible(bool(self._earlier))
+        self._was_building = True
         self._settling.start()
         while self._unbuilt:
             card = self._create_card(self._unbuilt.pop())
@@ -241,8 +243,10 @@ class TranscriptView(QScrollArea):
         self._on_scrolled(bar.value())
 
     def _on_settling_timeout(self) -> None:
+        """One interval more after the last drawing, whose layouts are still to come."""
         drawing = (card.body.is_drawing for card in self._cards if isinstance(card, ReplyCard))
-        if self._work.is_running or any(drawing):
+        was_building, self._was_building = self._was_building, self._work.is_running or any(drawing)
+        if was_building or self._was_building:
             self._settling.start()
 
     def _on_scrolled(self, value: int) -> None:
