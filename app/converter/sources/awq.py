@@ -172,13 +172,18 @@ def _find_layout(folder: Folder, settings: _Settings) -> AwqLayout:
     layout = max(votes, key=lambda layout: (votes[layout], layout is settings.layout))
     if votes[layout]:
         return layout
-    like_gptq = " They are those of GPTQ." if _looks_like_gptq(folder) else ""
+    if _looks_like_gptq(folder):
+        raise InvalidSourceError(
+            "{name}: the shapes of its quantized tensors are those of no AWQ layout with groups of "
+            "{group_size}. They are those of GPTQ.",
+            name=folder.name,
+            group_size=settings.group_size,
+        )
     raise InvalidSourceError(
         "{name}: the shapes of its quantized tensors are those of no AWQ layout with groups of "
-        "{group_size}.{like_gptq}",
+        "{group_size}.",
         name=folder.name,
         group_size=settings.group_size,
-        like_gptq=like_gptq,
     )
 
 

@@ -120,7 +120,7 @@ def _read_label(table: Mapping[str, Any], name: str) -> str:
         raise InvalidSourceError(
             "{name}: its GPTQ layout is said to be both {given}.",
             name=name,
-            given=" and ".join(sorted(given)),
+            given=", ".join(sorted(given)),
         )
     return given.pop() if given else "gptq"
 
