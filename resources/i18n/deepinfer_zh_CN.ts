@@ -464,11 +464,11 @@
     </message>
     <message>
         <source>Delete</source>
-        <translation type="unfinished">删除</translation>
+        <translation>删除</translation>
     </message>
     <message>
         <source>Close</source>
-        <translation type="unfinished">关闭</translation>
+        <translation>关闭</translation>
     </message>
     <message>
         <source>A part of the program crashed</source>
@@ -476,11 +476,11 @@
     </message>
     <message>
         <source>This report was saved on your computer and is sent nowhere. It holds no messages and no keys; add it when you report the crash.</source>
-        <translation>此报告保存在您的电脑上，不会发送到任何地方。其中不含消息和密钥；报告崩溃时请附上它。</translation>
+        <translation>此报告保存在你的电脑上，不会发送到任何地方。其中不含消息和密钥；报告崩溃时请附上它。</translation>
     </message>
     <message>
         <source>Copy the report</source>
-        <translation type="unfinished">复制报告</translation>
+        <translation>复制报告</translation>
     </message>
 </context>
 <context>
@@ -2070,7 +2070,7 @@
     <name>Problem</name>
     <message>
         <source>Try again</source>
-        <translation type="unfinished">重试</translation>
+        <translation>重试</translation>
     </message>
     <message>
         <source>Open the library</source>
@@ -7262,11 +7262,11 @@
     <name>ShortageBanner</name>
     <message>
         <source>{needed} are needed: {weights} for weights, {kv} for a context of {context} tokens, {workspace} to work in. {free} of {total} are free on the {place}.</source>
-        <translation>需要 {needed}：权重 {weights}，{context} 个词元的上下文 {kv}，工作区 {workspace}。{place} 共 {total}，可用 {free}。</translation>
+        <translation>需要 {needed}：权重 {weights}，{context} 个 token的上下文 {kv}，工作区 {workspace}。{place} 共 {total}，可用 {free}。</translation>
     </message>
     <message>
         <source>{needed} are needed: {weights} for weights, {kv} for a context of {context} tokens, {workspace} to work in. {free} of the computer&apos;s {total} are free.</source>
-        <translation>需要 {needed}：权重 {weights}，{context} 个词元的上下文 {kv}，工作区 {workspace}。电脑共 {total}，可用 {free}。</translation>
+        <translation>需要 {needed}：权重 {weights}，{context} 个 token的上下文 {kv}，工作区 {workspace}。电脑共 {total}，可用 {free}。</translation>
     </message>
     <message>
         <source>Held by {names}</source>
@@ -7274,15 +7274,15 @@
     </message>
     <message>
         <source>Context of {n} tokens</source>
-        <translation>上下文 {n} 个词元</translation>
+        <translation>上下文 {n} 个 token</translation>
     </message>
     <message>
         <source>8-bit KV cache: {n} tokens</source>
-        <translation>8 位 KV 缓存：{n} 个词元</translation>
+        <translation>8 位 KV 缓存：{n} 个 token</translation>
     </message>
     <message>
         <source>Convert to 3 bits ({size}): {n} tokens</source>
-        <translation>转换为 3 位（{size}）：{n} 个词元</translation>
+        <translation>转换为 3 位（{size}）：{n} 个 token</translation>
     </message>
 </context>
 <context>
