@@ -33,6 +33,7 @@ from app.ui.pages.server_page import ServerPage
 from app.ui.pages.settings_page import SettingsPage
 from app.ui.pages.validate_page import ValidatePage
 from app.ui.problems import describe
+from app.ui.sentences import shown
 from app.ui.shortcuts import create_shortcuts
 from app.ui.theme import Theme
 from app.ui.tray import Tray
@@ -138,7 +139,7 @@ class MainWindow(QMainWindow):
 
     def show_message(self, key: str, text: str, tone: BannerTone, detail: str = "") -> None:
         """Shows a sentence above every page until it is dismissed."""
-        banner = Banner(text, tone, detail=detail)
+        banner = Banner(shown(text), tone, detail=detail)
         self.banners.show_banner(key, banner, lambda _: self.show_message(key, text, tone, detail))
 
     def show_error(self, error: ErrorInfo) -> None:

@@ -18,6 +18,7 @@ from app.controllers.remote import RemoteController
 from app.core.errors import UsageError
 from app.core.events import ErrorInfo
 from app.remote.endpoint import RemoteEndpoint, RemoteModel, parse_base_url
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.choice_button import ChoiceButton
 from app.ui.widgets.secret_field import SecretField
@@ -68,7 +69,7 @@ class RemoteDialog(QDialog):
         self._form.addRow(self.tr("Model"), self.model)
 
     def _on_failed(self, error: ErrorInfo) -> None:
-        self._show_status(error.message, "danger")
+        self._show_status(shown(error.message), "danger")
 
     def _on_key_known(self, key: str) -> None:
         if self.address.text() == self._controller.base_url and not self.key.key:

@@ -25,6 +25,7 @@ from app.ui.library_labels import (
     use_help,
     use_label,
 )
+from app.ui.sentences import shown
 from app.ui.theme import ui_font
 
 Index = QModelIndex | QPersistentModelIndex
@@ -257,5 +258,5 @@ def _tool_tip(item: LibraryItem, column: LibraryColumn) -> str:
     if column is LibraryColumn.USED:
         return use_help(item)
     if column is LibraryColumn.NAME and item.problem:
-        return f"{item.name}\n{item.problem}"
+        return f"{item.name}\n{shown(item.problem)}"
     return str(item.path) if column is LibraryColumn.PLACE else item.name

@@ -8,6 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from app.ui.sentences import shown
+
 Index = QModelIndex | QPersistentModelIndex
 
 SORT_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -58,11 +60,11 @@ class RowModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row, column = self._rows[index.row()], self._columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(row)
+            return shown(column.text(row))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._alignment(column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return column.tool_tip(row) if column.tool_tip else None
+            return shown(column.tool_tip(row)) if column.tool_tip else None
         if role == SORT_ROLE:
             return column.sort_key(row) if column.sort_key else column.text(row)
         return None

@@ -18,6 +18,7 @@ from app.core.download_events import (
 from app.core.errors import HubAccessError, HubBusyError, HubSilentError, UsageError
 from app.core.events import ErrorInfo
 from app.hub.download_queue import QueueState
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.endpoints_card import EndpointsCard
 from app.ui.widgets.error_card import ErrorCard
@@ -149,7 +150,7 @@ class DownloadPage(QWidget):
             return
         links = find_links(error.message)
         first = "/".join(links[0].split("/")[:3]) if links else self._hub.asked_endpoints[0]
-        self._show_token(first, error.message)
+        self._show_token(first, shown(error.message))
 
     def _show_token(self, endpoint: str, sentence: str = "") -> None:
         self.token.show_for(endpoint, sentence)
@@ -210,7 +211,7 @@ class DownloadPage(QWidget):
         try:
             self._hub.add_endpoint(address)
         except UsageError as error:
-            self.endpoints.show_problem(error.message)
+            self.endpoints.show_problem(shown(error.message))
         else:
             self.endpoints.edit.clear()
 

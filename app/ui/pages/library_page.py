@@ -27,6 +27,7 @@ from app.ui.dialogs.remove_dialog import RemoveDialog
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.library_actions import LibraryAction, action_label, actions_for
 from app.ui.pages.page import Page
+from app.ui.sentences import shown
 from app.ui.widgets.card import Card
 from app.ui.widgets.disk_work_card import DiskWorkCard
 from app.ui.widgets.empty_library import EmptyLibrary
@@ -218,7 +219,7 @@ class LibraryPage(Page):
         self.banners.show_restored(event)
 
     def _on_trash_missing(self, event: TrashMissing) -> None:
-        self._open_dialog(RemoveDialog(event.items, reason=event.reason, parent=self))
+        self._open_dialog(RemoveDialog(event.items, reason=shown(event.reason), parent=self))
 
     def _on_failed(self, error: ErrorInfo) -> None:
         self._fetching = ""

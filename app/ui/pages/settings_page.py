@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from app.core.settings import SETTING_FIELDS, Topic
 from app.core.settings_store import SettingsStore
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.flow_layout import FlowLayout
@@ -85,7 +86,7 @@ class SettingsPage(QWidget):
     def _save(self, changes: dict[str, object]) -> None:
         num_notes = len(self._settings.notes)
         self._settings.update(**changes)
-        self.problem.setText("\n".join(self._settings.notes[num_notes:]))
+        self.problem.setText("\n".join(map(shown, self._settings.notes[num_notes:])))
         self.problem.setVisible(bool(self.problem.text()))
         for name in changes:
             self.changed.emit(name)

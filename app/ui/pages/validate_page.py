@@ -19,6 +19,7 @@ from app.core.validation_events import (
     VerdictStatus,
 )
 from app.ui.dialogs.report_dialog import ReportDialog
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.chain_card import ChainCard
 from app.ui.widgets.checks_card import ChecksCard
@@ -110,7 +111,7 @@ class ValidatePage(QWidget):
         self.checks.show_running(started.name)
 
     def _on_check_progressed(self, progress: CheckProgressed) -> None:
-        self.checks.show_step(progress.name, progress.step)
+        self.checks.show_step(progress.name, shown(progress.step))
 
     def _on_check_finished(self, finished: CheckFinished) -> None:
         self.checks.show_check(finished.check)

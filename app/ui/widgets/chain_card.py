@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.core.validation_events import ValidationChain
 from app.ui.item_models.row_model import Column
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout, create_chip
 from app.ui.widgets.collapsible import Collapsible
@@ -45,7 +46,7 @@ class ChainCard(Card):
         """What was recognised; a chain that broke ends in what is missing."""
         self.name.setText(name)
         clear_layout(self._links)
-        self._links.addWidget(create_chip(chain.format))
+        self._links.addWidget(create_chip(shown(chain.format)))
         links = [chain.config, chain.adapter, "ModelSpec" if chain.spec else ""]
         for link in [*links, ", ".join(chain.executors)]:
             self._add_link(link)
@@ -56,7 +57,7 @@ class ChainCard(Card):
         arrow = QLabel("→")
         set_role(arrow, "tone", "muted")
         self._links.addWidget(arrow)
-        chip = create_chip(text or self.tr("nothing"))
+        chip = create_chip(shown(text) or self.tr("nothing"))
         if not text:
             set_role(chip, "tone", "danger")
         self._links.addWidget(chip)

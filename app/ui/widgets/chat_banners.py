@@ -60,7 +60,7 @@ class ChatBanners(BannerStack):
     def show_worker_died(self, sentence: str, report: Path | None = None) -> None:
         """The engine is gone; `report` is what was kept of its end."""
         banner = self._show_worker(
-            sentence, BannerTone.DANGER, lambda new: new.show_worker_died(sentence, report)
+            shown(sentence), BannerTone.DANGER, lambda new: new.show_worker_died(sentence, report)
         )
         if report is not None:
             show = partial(self.report_requested.emit, report)

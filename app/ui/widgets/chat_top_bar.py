@@ -10,6 +10,7 @@ from app.controllers.chat_state import ChatState
 from app.core.events import LoadedModel
 from app.ui.formats import format_count
 from app.ui.icons import IconButton
+from app.ui.sentences import shown
 from app.ui.widgets.card import create_chip
 from app.ui.widgets.model_picker import ModelPicker
 
@@ -51,7 +52,7 @@ class ChatTopBar(QFrame):
         self._architecture.setText(model.architecture)
         device = self.tr("REMOTE") if model.is_remote else model.device.upper()
         self._device.setText(f"{device} {model.precision}".rstrip())
-        self._device.setToolTip(model.device_note)
+        self._device.setToolTip(shown(model.device_note))
         context = self.tr("{n} tokens of context")
         self._context.setText(context.format(n=format_count(model.max_model_len)))
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from app.core.validation_events import Check, CheckStatus, Metric, PlannedCheck
 from app.ui.icons import IconLabel
+from app.ui.sentences import shown
 from app.ui.theme import mono_font, set_role, ui_font
 
 _ICON_SIZE, _GAP = 20, 12
@@ -20,7 +21,7 @@ class CheckRow(QWidget):
         super().__init__(parent)
         self._head = QHBoxLayout()
         self._icon: IconLabel | None = None
-        self.title = QLabel(planned.title)
+        self.title = QLabel(shown(planned.title))
         self.title.setFont(ui_font(1.0, bold=True))
         self.title.setWordWrap(True)
         self.state = QLabel()
@@ -61,7 +62,7 @@ class CheckRow(QWidget):
             CheckStatus.NOT_RUN: self.tr("not run"),
         }
         self._show_state(check.status.value, _TONES[check.status], words[check.status])
-        self.detail.setText(check.detail)
+        self.detail.setText(shown(check.detail))
         self.detail.setVisible(bool(check.detail))
         is_failure = check.status is CheckStatus.FAIL
         set_role(self.detail, "tone", "danger" if is_failure else "muted")
@@ -102,4 +103,4 @@ class CheckRow(QWidget):
 def _format(metric: tuple[str, Metric]) -> str:
     name, value = metric
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return f"{name}  {text}"
+    return f"{shown(name)}  {text}"

@@ -16,6 +16,7 @@ from app.core.library_events import (
 )
 from app.core.units import format_bytes
 from app.ui.icons import IconButton
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 
@@ -68,7 +69,7 @@ class DiskWorkCard(Card):
         name, size = result.item.name, format_bytes(result.num_bytes)
         if result.broken:
             title, tone = self.tr("{name} is damaged").format(name=name), "danger"
-            sentences = [broken.reason for broken in result.broken]
+            sentences = [shown(broken.reason) for broken in result.broken]
         elif result.num_files:
             title, tone = self.tr("{name} is sound").format(name=name), "success"
             text = self.tr("{count} files, {size}: every byte is what it should be.")
@@ -76,7 +77,7 @@ class DiskWorkCard(Card):
         else:
             title, tone = self.tr("{name} could not be verified").format(name=name), "warning"
             sentences = []
-        sentences += result.unchecked
+        sentences += map(shown, result.unchecked)
         self._show(title, "\n".join(sentences[:_MAX_SENTENCES]), tone, is_running=False)
         is_cached = result.item.place is ItemPlace.HUB
         self.fetch_button.setVisible(bool(result.broken) and is_cached)

@@ -11,6 +11,7 @@ from app.hub.download_queue import QueuedDownload, QueueState
 from app.ui.formats import format_duration, format_rate, format_share
 from app.ui.icons import IconButton
 from app.ui.item_models.row_model import Column
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.collapsible import Collapsible
@@ -94,7 +95,7 @@ class DownloadCard(Card):
         if progress.eta_s is not None:
             parts.append(self.tr("{time} left").format(time=format_duration(progress.eta_s)))
         self._show_status(" · ".join(parts), "warning" if progress.is_stalled else "muted")
-        self.note.setText(progress.note)
+        self.note.setText(shown(progress.note))
         self.note.setVisible(bool(progress.note))
         self._show_files(progress.files)
 
@@ -131,7 +132,7 @@ class DownloadCard(Card):
                 text = self.tr("Paused · {share} · stays on the disk, also when the program ends")
                 return text.format(share=share), "muted"
             case QueueState.FAILED:
-                return entry.problem, "danger"
+                return shown(entry.problem), "danger"
             case QueueState.DONE:
                 return self.tr("Downloaded and verified: {total}").format(total=total), "success"
 

@@ -14,6 +14,7 @@ from app.core.units import format_bytes
 from app.ui.formats import format_kl, format_perplexity, format_share
 from app.ui.grid_labels import COMPARED_GRIDS, grid_help, grid_label
 from app.ui.item_models.row_model import Column
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.copy_button import CopyButton
@@ -74,7 +75,7 @@ class EvaluationCard(Card):
 
     def show_error(self, error: ErrorInfo) -> None:
         """The measurement failed; what was measured before still stands."""
-        self.problem.setText(error.message)
+        self.problem.setText(shown(error.message))
         self.problem.show()
         self.set_can_measure(True)
 

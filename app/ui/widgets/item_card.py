@@ -9,6 +9,7 @@ from app.core.library_events import ItemKind, LibraryItem
 from app.core.units import format_bytes
 from app.ui.library_actions import LibraryAction, action_help, action_label, actions_for
 from app.ui.library_labels import family_label, grid_text, kind_label, place_label, use_help
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout, create_chip
 from app.ui.widgets.copy_button import CopyButton
@@ -92,9 +93,11 @@ class ItemCard(Card):
 
     def _sentence(self, item: LibraryItem) -> str:
         if item.problem:
-            return item.problem
+            return shown(item.problem)
         if item.busy:
-            return self.tr("It is {use} right now, and cannot be removed.").format(use=item.busy)
+            return self.tr("It is {use} right now, and cannot be removed.").format(
+                use=shown(item.busy)
+            )
         if item.kind is ItemKind.OTHER and item.commit and not item.refs:
             return self.tr("An older revision: no branch or tag means it any more.")
         return ""

@@ -20,6 +20,7 @@ from app.core.conversion_events import ConversionPlan, MeasuringProgressed
 from app.core.events import ErrorInfo
 from app.core.units import format_bytes
 from app.ui.grid_labels import COMPARED_GRIDS, grid_help, grid_label
+from app.ui.sentences import shown
 from app.ui.theme import make_large, set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.collapsible import Collapsible
@@ -113,7 +114,7 @@ class OptionsCard(Card):
         """These options cannot be planned; the user may choose others."""
         self._facts.clear()
         self._set_busy(False)
-        self.problem.setText(error.message)
+        self.problem.setText(shown(error.message))
         self.problem.show()
         self._set_startable(False)
 

@@ -12,6 +12,7 @@ from app.core.conversion_events import (
 )
 from app.ui.formats import estimate_remaining_s, format_count, format_duration, format_rate
 from app.ui.grid_labels import grid_label
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.step_strip import StepStrip
@@ -133,9 +134,9 @@ class ProgressCard(Card):
         self._title.setText(title.format(percent=int(fraction * 100), grid=grid))
 
     def _describe(self, progress: ConversionProgressed) -> str:
-        facts = [progress.step]
+        facts = [shown(progress.step)]
         if progress.tensor and not progress.tensor.startswith(progress.step):
-            facts = [progress.step, progress.tensor.split(".", 2)[-1]]
+            facts = [shown(progress.step), progress.tensor.split(".", 2)[-1]]
         if progress.eta_s:
             left_bytes = progress.total_bytes - progress.done_bytes
             facts.append(format_rate(left_bytes / progress.eta_s))

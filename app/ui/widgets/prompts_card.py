@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from app.core.validation_events import RenderedPrompt
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.code_segment import CodeSegment
@@ -33,7 +34,7 @@ def _create_block(prompt: RenderedPrompt) -> QWidget:
     rows = QVBoxLayout(block)
     rows.setContentsMargins(0, 0, 0, 0)
     rows.setSpacing(4)
-    title = QLabel(prompt.turns)
+    title = QLabel(shown(prompt.turns))
     title.setFont(ui_font(0.9))
     set_role(title, "tone", "muted")
     code = CodeSegment()

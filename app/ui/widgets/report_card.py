@@ -10,6 +10,7 @@ from app.core.conversion_events import ConversionReport
 from app.core.units import format_bytes
 from app.ui.formats import format_count, format_duration, format_error
 from app.ui.path_labels import path_label
+from app.ui.sentences import shown
 from app.ui.theme import make_large, set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.saved_label import SavedLabel
@@ -50,7 +51,7 @@ class ReportCard(Card):
         self.saved.hide()
         self._show_badge(report)
         self._fill_tiles(report)
-        self._notes.setText("\n".join(report.notes))
+        self._notes.setText("\n".join(map(shown, report.notes)))
         self._notes.setVisible(bool(report.notes))
 
     def _show_badge(self, report: ConversionReport) -> None:

@@ -10,6 +10,7 @@ from app.core.units import format_bytes
 from app.ui.formats import format_count, format_share
 from app.ui.grid_labels import grid_label
 from app.ui.item_models.row_model import Column
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout, create_chip
 from app.ui.widgets.flow_layout import FlowLayout
@@ -54,7 +55,7 @@ class RepositoryCard(Card):
         clear_layout(self._chips)
         for text in self._facts(found):
             self._chips.addWidget(create_chip(text))
-        self.machine.setText(found.machine)
+        self.machine.setText(shown(found.machine))
         self.machine.setVisible(bool(found.machine))
         self._show_models()
         self._choose(found.models[found.best or 0])
@@ -74,7 +75,7 @@ class RepositoryCard(Card):
     def _choose(self, model: OfferedModel) -> None:
         self._chosen = model
         self.table.selectRow(self._models.index(model))
-        self.verdict.setText(model.reason)
+        self.verdict.setText(shown(model.reason))
         self.contexts.setText(self._describe_contexts(model))
         self.contexts.setVisible(bool(model.contexts))
         is_doubtful = model.template != "present" or not self._fits(model)

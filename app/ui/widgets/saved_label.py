@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.core.events import ErrorInfo
+from app.ui.sentences import shown
 from app.ui.theme import set_role
 
 
@@ -33,7 +34,7 @@ class SavedLabel(QLabel):
 
     def show_error(self, error: ErrorInfo) -> None:
         """The report could not be saved."""
-        self._show(error.message, "danger")
+        self._show(shown(error.message), "danger")
 
     def _show(self, text: str, tone: str) -> None:
         self.setText(text)

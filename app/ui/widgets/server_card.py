@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.controllers.server import ServerController, ServerState
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.address_row import AddressRow
 from app.ui.widgets.card import Card, create_chip
@@ -72,7 +73,7 @@ class ServerCard(Card):
     def _update_note(self) -> None:
         state, error = self._controller.state, self._controller.error
         if state is ServerState.FAILED and error is not None:
-            text, tone = error.message, "danger"
+            text, tone = shown(error.message), "danger"
         elif state is not ServerState.ON:
             text = self.tr("Programs that speak the OpenAI API can use the model in this window.")
             tone = "muted"

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.controllers.server import ServerController, ServerState
+from app.ui.sentences import shown
 from app.ui.server_labels import state_text, state_tone
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.switch import Switch
@@ -35,7 +36,7 @@ class ServerToggle(QWidget):
         self.label.setText(state_text(state, self._controller.port))
         set_role(self.label, "tone", state_tone(state))
         error = self._controller.error
-        self.label.setToolTip(error.message if error else self._controller.base_url)
+        self.label.setToolTip(shown(error.message) if error else self._controller.base_url)
         self.switch.setAccessibleDescription(self.label.text())
 
 

@@ -9,6 +9,7 @@ from app.controllers.conversion_job import ConversionJob
 from app.core.conversion_events import ConversionPlan
 from app.core.units import format_bytes
 from app.ui.formats import format_parameters
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout, create_chip
 from app.ui.widgets.flow_layout import FlowLayout
@@ -60,7 +61,7 @@ class SourceCard(Card):
         )
         self._place.setText(self.tr("into the library as {name}").format(name=plan.output.name))
         self._place.setToolTip(str(plan.output))
-        self._notes.setText("\n".join(plan.notes))
+        self._notes.setText("\n".join(map(shown, plan.notes)))
         self._notes.setVisible(bool(plan.notes))
 
     def _set_chips(self, texts: list[str]) -> None:

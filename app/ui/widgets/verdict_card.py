@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWi
 
 from app.core.validation_events import ValidationReport, VerdictStatus
 from app.ui.formats import format_duration
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.copy_button import CopyButton
@@ -45,8 +46,8 @@ class VerdictCard(Card):
         """Shows how it ended."""
         self._report = report
         self._show_badge(report)
-        self.reason.setText(report.verdict.reason)
-        lines = [f"• {line}" for line in report.unverified]
+        self.reason.setText(shown(report.verdict.reason))
+        lines = [f"• {shown(line)}" for line in report.unverified]
         head = self.tr("Not verified, in {time} of checking:")
         time = format_duration(report.seconds)
         self.unverified.setText("\n".join([head.format(time=time), *lines]))
