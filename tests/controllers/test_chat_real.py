@@ -136,6 +136,26 @@ def test_kill_mid_reply_saves_the_text_and_one_click_restarts(
     assert "Paris" in converse(qtbot, chat, "What is the capital of France?").content
 
 
+def test_another_model_ends_a_reply_and_keeps_its_text(
+    qtbot: QtBot, chat: ChatController, starter_checkpoint: Path
+) -> None:
+    replies: list[Turn] = []
+    chat.reply_finished.connect(lambda _, turn: replies.append(turn))
+    chat.new_conversation(sampling=LONG)
+    chat.send(STORY)
+    qtbot.waitUntil(lambda: len(chat.reply_text) > 20, timeout=TIMEOUT_MS)
+    with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS) as blocker:
+        chat.load(LoadModel(starter_checkpoint, "cpu", 512, activations="fp32"))
+    assert blocker.args[0].max_model_len == 512
+    (reply,) = replies
+    assert reply.stats is not None
+    assert reply.stats.finish_reason == "cancelled"
+    assert saved_reply(chat.conversation.conversation_id) == reply
+    assert chat.state is ChatState.READY
+    chat.new_conversation(sampling=GREEDY)
+    assert "Paris" in converse(qtbot, chat, "What is the capital of France?").content
+
+
 def test_memory_is_sampled_by_cause(qtbot: QtBot, chat: ChatController) -> None:
     with qtbot.waitSignal(chat.memory_sampled, timeout=TIMEOUT_MS) as blocker:
         pass

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import openai
+import psutil
 import pytest
 
 from app.core.events import EngineState, EngineStateChanged, Event, TokensGenerated
@@ -22,6 +23,7 @@ from app.core.server_events import (
 )
 from app.workers.commands import (
     CancelServerRequest,
+    ConfigureEngine,
     LoadModel,
     StartServer,
     StopServer,
@@ -99,6 +101,49 @@ def test_the_port_outlives_models(engine: Engine, starter_checkpoint: Path) -> N
     assert {event.state for event in finished} >= {ServerRequestState.FINISHED}
     # Tokens of the port's requests do not travel to the window one by one.
     assert [e for e in engine.seen if isinstance(e, TokensGenerated)] == []
+
+
+def test_another_model_while_a_reply_streams_ends_it_with_a_reason(
+    engine: Engine, starter_checkpoint: Path
+) -> None:
+    client = engine.open_port()
+    engine.load(starter_checkpoint)
+    with client:
+        story = "Tell a very long story."
+        stream = client.chat.completions.create(
+            model="any", messages=[{"role": "user", "content": story}], stream=True
+        )
+        pieces = iter(stream)
+        next(pieces)
+        engine.process.send(
+            LoadModel(starter_checkpoint, "cpu", max_model_len=512, activations="fp32")
+        )
+        with pytest.raises(openai.APIError) as ended:
+            for _ in pieces:
+                pass
+        assert "The model was unloaded meanwhile" in ended.value.message
+        while (event := engine.wait_for(EngineStateChanged)).state is not EngineState.READY:
+            pass  # 503 until then: official clients try again
+        assert event.model is not None
+        assert event.model.max_model_len == 512
+        assert "Paris" in say(client, "What is the capital of France?")
+    finished = [e for e in engine.seen if isinstance(e, ServerRequestFinished)]
+    assert finished[0].state is ServerRequestState.FAILED
+
+
+def test_memory_is_given_back_when_nobody_uses_the_model(
+    engine: Engine, starter_checkpoint: Path
+) -> None:
+    engine.process.send(ConfigureEngine(idle_unload_s=0.5))
+    engine.load(starter_checkpoint)
+    process = psutil.Process(engine.process.pid)
+    loaded_bytes = process.memory_info().rss
+    while (event := engine.wait_for(EngineStateChanged)).state is not EngineState.UNLOADED:
+        pass
+    assert event.model is not None, "the next request loads it again"
+    weights_bytes = event.model.weights_bytes
+    assert weights_bytes > 50_000_000
+    assert process.memory_info().rss < loaded_bytes - 0.8 * weights_bytes
 
 
 def test_a_request_is_cancelled_from_the_window(engine: Engine, starter_checkpoint: Path) -> None:
