@@ -60,7 +60,7 @@ def held(path: Path, purpose: str) -> Iterator[None]:
 
 def read_holds() -> dict[Path, str]:
     """The purpose of every folder or file that is held now; what killed processes left is swept."""
-    found = {}
+    found: dict[Path, str] = {}
     for note in sorted(_holds_dir().glob("*.json")):
         if _is_alive(note):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):

@@ -58,6 +58,28 @@ def sentences(parts: Iterable[str]) -> str:
     return Sentence("{first} {rest}", first=first, rest=sentences(rest)) if rest else first
 
 
+def pack(text: str) -> object:
+    """For JSON, so that `unpack` returns a Sentence as it was; any other text as it is."""
+    if not isinstance(text, Sentence):
+        return text
+    values = {n: pack(v) if isinstance(v, str) else v for n, v in text.values.items()}
+    return {"template": text.template, "values": values}
+
+
+def unpack(packed: object) -> str:
+    """What `pack` made; raises KeyError, TypeError or AttributeError for anything else."""
+    if isinstance(packed, str):
+        return packed
+    if not isinstance(packed, dict):
+        raise TypeError(f"no text: {packed!r}")
+    values = {n: unpack(v) if _is_packed(v) else v for n, v in packed["values"].items()}
+    return Sentence(str(packed["template"]), **values)
+
+
+def _is_packed(value: object) -> bool:
+    return isinstance(value, dict) and "template" in value
+
+
 def _create(template: str, values: Mapping[str, object]) -> Sentence:
     return Sentence(template, **values)
 

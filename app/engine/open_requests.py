@@ -29,7 +29,7 @@ class OpenRequests:
     def open(self, handle: RequestHandle) -> bool:
         """False, and the handle knows why, where a request of that id is open."""
         if handle.request_id in self._handles:
-            error = UsageError(f"The request {handle.request_id} is running already.")
+            error = UsageError("The request {id} is running already.", id=handle.request_id)
             handle.put(RequestFailed(handle.request_id, ErrorInfo.from_exception(error)))
             return False
         self._handles[handle.request_id] = handle

@@ -21,6 +21,8 @@ import jinja2.runtime
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
+from app.core.sentence import Sentence
+
 MAX_TEXT_CHARS = 8 * 1024 * 1024
 MAX_RENDER_S = 10.0
 _WIDE_FORMAT = re.compile(r"%[^%a-zA-Z]*\d{6}")
@@ -112,7 +114,9 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     def check_time(self) -> None:
         """Raises when the rendering has had its time."""
         if time.monotonic() > self._deadline_s:
-            raise jinja2.TemplateRuntimeError(f"it ran for more than {MAX_RENDER_S:g} seconds")
+            raise jinja2.TemplateRuntimeError(
+                Sentence("it ran for more than {seconds:g} seconds", seconds=MAX_RENDER_S)
+            )
 
     def check_size(self, value: Any) -> Any:
         """Gives `value` back unless it is a text or list beyond the limit."""
@@ -134,7 +138,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         if operator == "*":
             self._check_length(_length(left) * _times(right), _length(right) * _times(left))
         elif operator == "**" and not (_times(right) <= 64 and _times(left) <= 2**32):
-            raise jinja2.TemplateRuntimeError("it computes a huge power")
+            raise jinja2.TemplateRuntimeError(Sentence("it computes a huge power"))
         elif operator == "%" and isinstance(left, str):
             self._check_arguments((left,))
         return self.check_size(super().call_binop(context, operator, left, right))
@@ -151,7 +155,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     def _check_arguments(self, values: Iterable[Any]) -> None:
         for value in values:
             if isinstance(value, str) and _WIDE_FORMAT.search(value):
-                raise jinja2.TemplateRuntimeError("it formats text to a huge width")
+                raise jinja2.TemplateRuntimeError(Sentence("it formats text to a huge width"))
             self._check_length(_times(value))
 
     def _watch_loop(self, values: Iterable[Any]) -> _WatchedLoop:
@@ -164,7 +168,9 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
     def _check_length(self, *lengths: int) -> None:
         if max(lengths) > MAX_TEXT_CHARS:
-            raise jinja2.TemplateRuntimeError(f"it makes more than {MAX_TEXT_CHARS} characters")
+            raise jinja2.TemplateRuntimeError(
+                Sentence("it makes more than {count} characters", count=MAX_TEXT_CHARS)
+            )
 
 
 def _length(value: Any) -> int:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from app.core.sentence import Sentence
+from app.core.sentence import Sentence, pack, unpack
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class DownloadQueue:
             return [_to_entry(raw) for raw in document["downloads"]]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             self._set_aside(error)
             return []
 
@@ -147,7 +147,7 @@ class DownloadQueue:
             _log.warning("%s cannot be set aside: %s", self._path, problem)
 
     def _write(self) -> None:
-        document = {"version": _VERSION, "downloads": [asdict(entry) for entry in self._entries]}
+        document = {"version": _VERSION, "downloads": [_to_json(entry) for entry in self._entries]}
         aside = self._path.with_suffix(".new.json")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -157,9 +157,17 @@ class DownloadQueue:
             _log.warning("The list of downloads cannot be saved: %s", error)
 
 
+def _to_json(entry: QueuedDownload) -> dict[str, Any]:
+    return {**asdict(entry), "problem": pack(entry.problem)}
+
+
 def _to_entry(raw: dict[str, Any]) -> QueuedDownload:
     """Keys of a newer version are left out."""
     known = {field.name for field in fields(QueuedDownload)}
     entry = QueuedDownload(**{name: value for name, value in raw.items() if name in known})
     state = QueueState(entry.state)
-    return replace(entry, state=QueueState.WAITING if state is QueueState.RUNNING else state)
+    return replace(
+        entry,
+        state=QueueState.WAITING if state is QueueState.RUNNING else state,
+        problem=unpack(entry.problem),
+    )

@@ -184,7 +184,7 @@ def _missing(asked: Asked) -> str:
 def _explain_status(status: int, error: HfHubHTTPError, asked: Asked) -> AppError:
     detail = str(error)
     if status in (_UNAUTHORIZED, _FORBIDDEN):
-        who = "to this token" if asked.has_token else "without a token"
+        who = Sentence("to this token") if asked.has_token else Sentence("without a token")
         return HubAccessError(
             "The hub refuses {what} of {repo_id} {who}; see {page} and {token_page}.",
             what=asked.what,

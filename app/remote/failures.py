@@ -69,10 +69,8 @@ def check_status(response: Response, base_url: str) -> None:
             target=target,
         )
         raise RemoteError(sentence)
-    said = (
-        error_sentence(read_json(response))
-        or _CAUSES.get(status, Sentence("it does not say why")) + "."
-    )
+    cause = _CAUSES.get(status, Sentence("it does not say why"))
+    said = error_sentence(read_json(response)) or Sentence("{reason}.", reason=cause)
     raise RemoteError(
         "{base_url} answered {status}: {said}",
         base_url=base_url,

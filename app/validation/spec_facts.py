@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from app.core.sentence import Sentence, listing
-from app.spec.model_spec import ModelSpec, QKNorm
+from app.spec.model_spec import MlpType, ModelSpec, QKNorm
 from app.spec.weight_names import WeightNames
 from app.spec.weights import norm_names
 
@@ -16,6 +16,8 @@ QK_NORMS = {
     QKNorm.HEAD: Sentence("over each head"),
     QKNorm.PROJECTION: Sentence("over the whole projection"),
 }
+
+_MLP_TYPES = {MlpType.GATED: Sentence("gated"), MlpType.PLAIN: Sentence("plain")}
 
 
 def spec_facts(spec: ModelSpec, names: WeightNames) -> dict[str, str]:
@@ -75,7 +77,7 @@ def _mlp_facts(spec: ModelSpec) -> dict[str, str]:
     }
     if len(sparse) < spec.num_hidden_layers:
         facts |= {
-            Sentence("MLP"): Sentence(str(spec.mlp_type)),
+            Sentence("MLP"): _MLP_TYPES[spec.mlp_type],
             Sentence("MLP biases"): yes_no(spec.mlp_bias),
             Sentence("MLP size"): str(spec.intermediate_size),
         }

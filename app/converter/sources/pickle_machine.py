@@ -15,6 +15,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from app.core.sentence import Sentence
+
 _STORAGES: dict[str, np.dtype[Any]] = {
     "torch DoubleStorage": np.dtype(np.float64),
     "torch FloatStorage": np.dtype(np.float32),
@@ -79,7 +81,11 @@ class Interpreter:
                 return self._stack.pop()
             action = _ACTIONS.get(opcode.name)
             if action is None:
-                raise PickleError(f"its pickle uses the opcode {opcode.name}, which is refused")
+                raise PickleError(
+                    Sentence(
+                        "its pickle uses the opcode {opcode}, which is refused", opcode=opcode.name
+                    )
+                )
             action(self, argument)
         raise ValueError("no STOP opcode")
 
@@ -109,14 +115,18 @@ class Interpreter:
 
     def push_global(self, name: str) -> None:
         if name not in _STORAGES and name not in (_ORDERED_DICT, _REBUILD_TENSOR):
-            raise PickleError(f"its pickle asks for {name.replace(' ', '.')}, which is refused")
+            raise PickleError(
+                Sentence(
+                    "its pickle asks for {asked}, which is refused", asked=name.replace(" ", ".")
+                )
+            )
         self.push(_Global(name))
 
     def push_storage(self) -> None:
         """A persistent id: ("storage", type, key, location, count)."""
         kind, storage, key, _, count = self._stack.pop()
         if kind != "storage":
-            raise PickleError("its pickle refers to something other than a storage")
+            raise PickleError(Sentence("its pickle refers to something other than a storage"))
         self.push(Storage(str(key), _STORAGES[storage.name], int(count)))
 
     def call(self) -> None:
@@ -127,12 +137,14 @@ class Interpreter:
             storage, offset, shape, strides = arguments[:4]
             self.push(TensorView(storage, int(offset), _integers(shape), _integers(strides)))
         else:
-            raise PickleError("its pickle calls something other than a tensor's constructor")
+            raise PickleError(
+                Sentence("its pickle calls something other than a tensor's constructor")
+            )
 
     def set_items(self, items: list[Any]) -> None:
         target = self._stack[-1]
         if not isinstance(target, dict):
-            raise PickleError("its pickle changes something other than a dictionary")
+            raise PickleError(Sentence("its pickle changes something other than a dictionary"))
         target.update(zip(items[::2], items[1::2], strict=True))
 
     def set_item(self) -> None:

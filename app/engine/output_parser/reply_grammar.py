@@ -41,7 +41,9 @@ def _chosen_tools(request: Request) -> Sequence[Mapping[str, Any]]:
     name = request.forced_tool.name
     tools = [tool for tool in request.tools if name is None or tool_name(tool) == name]
     if not tools:
-        raise UsageError(f"There is no tool {name!r} to be called." if name else "No tools.")
+        if name is None:
+            raise UsageError("No tools.")
+        raise UsageError("There is no tool {name!r} to be called.", name=name)
     return tools
 
 

@@ -61,5 +61,5 @@ def _write_text(path: Path, text: str) -> Path:
 
 def _write_image(path: Path, image: QImage) -> Path:
     if not image.save(str(path)):
-        raise ResourceError(f"The picture could not be saved as {path}.")
+        raise ResourceError("The picture could not be saved as {path}.", path=path)
     return path
