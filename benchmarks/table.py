@@ -27,6 +27,7 @@ _PORT_BEGIN, _PORT_END = "<!-- port: begin -->", "<!-- port: end -->"
 _QUIET_LOAD = 1.0
 _NAMES = (
     "startup",
+    "idle",
     "bundle_startup",  # where `dev.py package` left one for Linux
     "conversion",
     "conversion_speed",
@@ -57,6 +58,17 @@ def _startup_rows(figures: dict[str, Any]) -> Rows:
 def _bundle_rows(figures: dict[str, Any]) -> Rows:
     what = "The same of the frozen program, on a screen; computed until then"
     return [(what, f"{figures['median_s']:.2f} s, {figures['cpu_s']:.2f} s")]
+
+
+def _idle_rows(figures: dict[str, Any]) -> Rows:
+    return [
+        (
+            f"The window without a model, idle, {state}: memory, processor, wake-ups",
+            f"{at_rest['rss_bytes'] / (1 << 20):.0f} MiB, "
+            f"{at_rest['cpu_percent']:.2f} % of a core, {at_rest['wakeups_per_s']:.0f} a second",
+        )
+        for state, at_rest in figures.items()
+    ]
 
 
 def _conversion_rows(figures: dict[str, Any]) -> Rows:
@@ -122,6 +134,7 @@ def _lateness_row(phase: str, lateness: dict[str, Any]) -> tuple[str, str]:
 
 _ROWS: dict[str, Callable[[dict[str, Any]], Rows]] = {
     "startup": _startup_rows,
+    "idle": _idle_rows,
     "bundle_startup": _bundle_rows,
     "conversion": _conversion_rows,
     "conversion_speed": _conversion_speed_rows,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx2
-from PySide6.QtCore import QCoreApplication, QEventLoop
+from PySide6.QtCore import QEventLoop, QTimer
 
 from app.controllers.chat_state import ChatState
 from app.controllers.conversion_job import ConversionOptions
@@ -21,6 +21,7 @@ from app.hub.starter import require_starter
 from benchmarks.camera import take_picture
 
 _TIMEOUT_S = 600.0
+_POLL_S = 0.02
 _FIRST_WORDS = 120  # characters
 
 
@@ -51,13 +52,13 @@ class WindowDriver:
         while not condition():
             if time.monotonic() > deadline_s:
                 raise TimeoutError(f"Waited in vain for {what}.")
-            flags = QEventLoop.ProcessEventsFlag.WaitForMoreEvents
-            QCoreApplication.processEvents(flags, 50)
+            self.rest(_POLL_S)
 
     def rest(self, seconds: float) -> None:
-        """Runs the event loop for a while."""
-        end_s = time.monotonic() + seconds
-        self.wait_until(lambda: time.monotonic() >= end_s, "the end of a rest")
+        """Runs the event loop for a while; it sleeps when there is nothing to do."""
+        loop = QEventLoop()
+        QTimer.singleShot(round(1000 * seconds), loop.quit)
+        loop.exec()
 
     def convert_starter(self, options: ConversionOptions | None = None) -> None:
         """Converts the starter model, again if need be; leaves its report on the page."""
