@@ -43,6 +43,7 @@ from app.core.paths import chats_path, keys_dir, library_dir, log_path, resource
 from app.core.settings_store import SettingsStore
 from app.core.single_instance import InstanceDoor
 from app.hub.starter import find_starter
+from app.ui.accents import Accent
 from app.ui.controllers import Controllers
 from app.ui.dialogs.crash_report_dialog import CrashReportDialog
 from app.ui.language import Language
@@ -86,7 +87,7 @@ class Program:
         self.settings = SettingsStore(settings_path())
         values = self.settings.values
         self.language = Language(app, values.language)
-        self.theme = Theme(app, ThemeMode(values.theme), values.font_percent)
+        self.theme = Theme(app, ThemeMode(values.theme), values.font_percent, Accent(values.accent))
         self.store = ChatStore.open(chats_path())
         chat = ChatController(self.store)
         self.controllers = Controllers(

@@ -69,10 +69,25 @@ class Settings:
             "dark": QT_TRANSLATE_NOOP("Settings", "Dark"),
         },
     )
+    accent: str = _setting(
+        "indigo",
+        QT_TRANSLATE_NOOP("Settings", "Accent"),
+        QT_TRANSLATE_NOOP("Settings", "The colour of what is chosen, pressed or linked."),
+        Topic.APPEARANCE,
+        choices={
+            "indigo": QT_TRANSLATE_NOOP("Settings", "Indigo"),
+            "blue": QT_TRANSLATE_NOOP("Settings", "Blue"),
+            "teal": QT_TRANSLATE_NOOP("Settings", "Teal"),
+            "green": QT_TRANSLATE_NOOP("Settings", "Green"),
+            "orange": QT_TRANSLATE_NOOP("Settings", "Orange"),
+            "pink": QT_TRANSLATE_NOOP("Settings", "Pink"),
+            "graphite": QT_TRANSLATE_NOOP("Settings", "Graphite"),
+        },
+    )
     language: str = _setting(
         "system",
         QT_TRANSLATE_NOOP("Settings", "Language"),
-        QT_TRANSLATE_NOOP("Settings", "From the next start on."),
+        QT_TRANSLATE_NOOP("Settings", "Of the whole window, at once."),
         Topic.APPEARANCE,
         choices={
             "system": QT_TRANSLATE_NOOP("Settings", "Follow the system"),

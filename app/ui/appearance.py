@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.core.settings import SETTING_FIELDS
 from app.core.settings_store import SettingsStore
+from app.ui.accents import Accent
 from app.ui.language import Language
 from app.ui.theme import Theme, ThemeMode
 
@@ -57,6 +58,8 @@ class Appearance(QObject):
         match name:
             case "theme":
                 self._theme.set_mode(ThemeMode(values.theme))
+            case "accent":
+                self._theme.set_accent(Accent(values.accent))
             case "font_percent":
                 self._theme.set_font_percent(values.font_percent)
             case "language" if self._language.choose(values.language):

@@ -6,9 +6,9 @@ Widgets name a role (`kind`, `tone`, `card` properties) and never a colour; pain
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from PySide6.QtCore import QEvent, QObject, Qt
@@ -16,6 +16,7 @@ from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.core.paths import resources_dir
+from app.ui.accents import DARK_SHADES, LIGHT_SHADES, Accent, Shades
 
 
 class ThemeMode(StrEnum):
@@ -165,9 +166,29 @@ def mono_font(scale: float = 0.95) -> QFont:
 
 def current_tokens() -> Tokens:
     """The tokens of the theme that is applied: the palette is the only state."""
-    return (
-        DARK if QApplication.palette().color(QPalette.ColorRole.Window).lightness() < 128 else LIGHT
-    )
+    palette = QApplication.palette()
+    is_dark = palette.color(QPalette.ColorRole.Window).lightness() < 128
+    accent = palette.color(QPalette.ColorRole.Accent).name()
+    return _BY_LOOK.get((is_dark, accent), DARK if is_dark else LIGHT)
+
+
+def tokens_of(*, is_dark: bool, accent: Accent = Accent.INDIGO) -> Tokens:
+    """A theme's tokens with an accent of the user's choice."""
+    shades = (DARK_SHADES if is_dark else LIGHT_SHADES)[accent]
+    return _BY_LOOK[is_dark, shades.accent]
+
+
+def _with_accents(base: Tokens, shades: Mapping[Accent, Shades]) -> Iterator[Tokens]:
+    for one in shades.values():
+        changed = replace(base, **asdict(one))
+        yield base if changed == base else changed
+
+
+_BY_LOOK = {
+    (tokens.is_dark, tokens.accent): tokens
+    for base, shades in ((LIGHT, LIGHT_SHADES), (DARK, DARK_SHADES))
+    for tokens in _with_accents(base, shades)
+}
 
 
 def create_palette(tokens: Tokens) -> QPalette:
@@ -221,9 +242,16 @@ def system_is_dark() -> bool:
 class Theme(QObject):
     """Applies the chosen mode to the application and follows the desktop when asked to."""
 
-    def __init__(self, app: QApplication, mode: ThemeMode, font_percent: int = 100) -> None:
+    def __init__(
+        self,
+        app: QApplication,
+        mode: ThemeMode,
+        font_percent: int = 100,
+        accent: Accent = Accent.INDIGO,
+    ) -> None:
         super().__init__()
         self._app = app
+        self._accent = accent
         self._mode = mode
         self._applied: Tokens | None = None
         app.setStyle("Fusion")
@@ -255,6 +283,11 @@ class Theme(QObject):
         self._app.styleHints().setColorScheme(schemes.get(mode, Qt.ColorScheme.Unknown))
         self._apply()
 
+    def set_accent(self, accent: Accent) -> None:
+        """Changes the accent at once."""
+        self._accent = accent
+        self._apply()
+
     def set_font_percent(self, percent: int) -> None:
         """Changes the size of all text at once, also of widgets that have a size of their own."""
         factor = percent * _BASE_POINT_SIZE / 100 / self._app.font().pointSizeF()
@@ -277,7 +310,7 @@ class Theme(QObject):
         is_dark = (
             system_is_dark() if self._mode is ThemeMode.SYSTEM else self._mode is ThemeMode.DARK
         )
-        tokens = DARK if is_dark else LIGHT
+        tokens = tokens_of(is_dark=is_dark, accent=self._accent)
         if tokens is self._applied:
             return
         self._applied = tokens

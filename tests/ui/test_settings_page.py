@@ -14,6 +14,7 @@ from app.core.settings import SETTING_FIELDS, Settings, Topic
 from app.gui import Program
 from app.ui.dialogs.move_library_dialog import MoveLibraryDialog
 from app.ui.pages.settings_page import SettingsPage
+from app.ui.widgets.accent_choice import AccentChoice
 from app.ui.widgets.calm_spin_box import CalmSpinBox
 from app.ui.widgets.choice_button import ChoiceButton
 
@@ -40,6 +41,8 @@ def _give(page: SettingsPage, name: str, value: object) -> None:
         case ChoiceButton():
             actions = control.menu().actions()
             next(action for action in actions if action.data() == value).trigger()
+        case AccentChoice():
+            control.swatches[value].click()
         case QCheckBox():
             control.setChecked(bool(value))
         case CalmSpinBox():

@@ -8,10 +8,13 @@ from dataclasses import asdict
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QToolButton
+from pytestqt.qtbot import QtBot
 
 from app.core.paths import settings_path
+from app.core.settings import SETTING_FIELDS
 from app.core.settings_store import SettingsStore
 from app.gui import Program
+from app.ui.accents import Accent
 from app.ui.highlight import TokenKind
 from app.ui.theme import (
     DARK,
@@ -21,9 +24,17 @@ from app.ui.theme import (
     contrast_ratio,
     create_style_sheet,
     current_tokens,
+    tokens_of,
 )
 
-THEMES = pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=["light", "dark"])
+LOOKS = [
+    tokens_of(is_dark=is_dark, accent=accent) for is_dark in (False, True) for accent in Accent
+]
+THEMES = pytest.mark.parametrize(
+    "tokens",
+    LOOKS,
+    ids=lambda tokens: f"{'dark' if tokens.is_dark else 'light'}-{tokens.accent}",
+)
 TEXT_RATIO, CONTROL_RATIO = 4.5, 3.0
 
 TEXT_PAIRS = [
@@ -55,18 +66,24 @@ def test_contrast_ratio_matches_the_published_extremes() -> None:
     assert contrast_ratio("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
-@THEMES
-@pytest.mark.parametrize(("text", "ground"), TEXT_PAIRS)
-def test_text_is_legible(tokens: Tokens, text: str, ground: str) -> None:
+def too_faint(tokens: Tokens, pairs: list[tuple[str, str]], least: float) -> list[str]:
     colours = asdict(tokens)
-    assert contrast_ratio(colours[text], colours[ground]) >= TEXT_RATIO
+    ratios = {(a, b): contrast_ratio(colours[a], colours[b]) for a, b in pairs}
+    return [f"{a} on {b}: {ratio:.2f}" for (a, b), ratio in ratios.items() if ratio < least]
 
 
 @THEMES
-@pytest.mark.parametrize(("mark", "ground"), CONTROL_PAIRS)
-def test_controls_stand_out(tokens: Tokens, mark: str, ground: str) -> None:
-    colours = asdict(tokens)
-    assert contrast_ratio(colours[mark], colours[ground]) >= CONTROL_RATIO
+def test_text_is_legible(tokens: Tokens) -> None:
+    assert too_faint(tokens, TEXT_PAIRS, TEXT_RATIO) == []
+
+
+@THEMES
+def test_controls_stand_out(tokens: Tokens) -> None:
+    assert too_faint(tokens, CONTROL_PAIRS, CONTROL_RATIO) == []
+
+
+def test_the_own_accent_is_the_theme_as_it_is_declared() -> None:
+    assert [tokens_of(is_dark=is_dark) for is_dark in (False, True)] == [LIGHT, DARK]
 
 
 @THEMES
@@ -102,3 +119,20 @@ def _theme_button(program: Program) -> QToolButton:
 def _background(program: Program) -> str:
     image = program.window.chat_page.grab().toImage()
     return image.pixelColor(image.width() // 2, image.height() // 4).name()
+
+
+def test_an_accent_is_taken_at_once_and_remembered(program: Program, qtbot: QtBot) -> None:
+    program.window.show_page(program.window.settings_page)
+    for mode in (ThemeMode.DARK, ThemeMode.LIGHT):
+        program.theme.set_mode(mode)
+        for accent in (Accent.ORANGE, Accent.INDIGO):
+            swatch = program.window.settings_page.rows["accent"].control.swatches[accent]
+            qtbot.mouseClick(swatch, Qt.MouseButton.LeftButton)
+            expected = tokens_of(is_dark=mode is ThemeMode.DARK, accent=accent)
+            assert current_tokens() is expected
+            assert expected.accent in QApplication.instance().styleSheet()
+            assert SettingsStore(settings_path()).values.accent == accent.value
+
+
+def test_every_accent_can_be_chosen() -> None:
+    assert list(SETTING_FIELDS["accent"].metadata["choices"]) == [accent.value for accent in Accent]

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.accent_choice import AccentChoice
 from app.ui.widgets.calm_spin_box import CalmSpinBox
 from app.ui.widgets.choice_button import ChoiceButton
 
@@ -57,7 +58,7 @@ class SettingRow(QWidget):
         control = self.control
         control.blockSignals(True)
         match control:
-            case ChoiceButton():
+            case ChoiceButton() | AccentChoice():
                 control.set_value(value)
             case QCheckBox():
                 control.setChecked(value)
@@ -76,6 +77,8 @@ class SettingRow(QWidget):
             self._emit_text()
 
     def _create_control(self) -> QWidget:
+        if self.name == "accent":
+            return self._create_swatches()
         if self._meta["choices"]:
             return self._create_choice()
         if isinstance(self._declared.default, bool):
@@ -83,6 +86,12 @@ class SettingRow(QWidget):
         if isinstance(self._declared.default, int | float):
             return self._create_number()
         return self._create_long_text() if self._meta["is_long"] else self._create_text()
+
+    def _create_swatches(self) -> AccentChoice:
+        names = {value: translated(label) for value, label in self._meta["choices"].items()}
+        choice = AccentChoice(names)
+        choice.value_changed.connect(self._emit)
+        return choice
 
     def _create_choice(self) -> ChoiceButton:
         labels = {value: translated(label) for value, label in self._meta["choices"].items()}
