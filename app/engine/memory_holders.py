@@ -12,6 +12,7 @@ import psutil
 from app.core.cards import Card
 from app.core.memory_shortage import MemoryHolder
 from app.core.nvml import list_card_processes
+from app.core.sentence import Sentence
 
 _OWN_NAME = "DeepInfer"
 _NUM_SHOWN = 4
@@ -51,9 +52,9 @@ def _name(pid: int, own: set[int]) -> str:
     if pid in own:
         return _OWN_NAME
     try:
-        return psutil.Process(pid).name() or f"process {pid}"
+        return psutil.Process(pid).name() or Sentence("process {pid}", pid=pid)
     except psutil.Error:
-        return f"process {pid}"
+        return Sentence("process {pid}", pid=pid)
 
 
 def _own_pids() -> set[int]:

@@ -100,19 +100,22 @@ def _read_qwen_vl(
     return {}
 
 
-_TEXT_ONLY = "Only the language model of {} is converted; it reads text."
+def _text_only(name: str) -> str:
+    return Sentence("Only the language model of {name} is converted; it reads text.", name=name)
+
+
 DENSE_ARCHITECTURES = {
     "qwen2vl": GgufArchitecture(
         "Qwen2ForCausalLM",
         "qwen2",
         read_more=_read_qwen_vl,
-        note=_TEXT_ONLY.format(Sentence("Qwen2-VL or Qwen2.5-VL")),
+        note=_text_only(Sentence("Qwen2-VL or Qwen2.5-VL")),
     ),
     "qwen3vl": GgufArchitecture(
         "Qwen3ForCausalLM",
         "qwen3",
         read_more=_read_qwen_vl,
-        note=_TEXT_ONLY.format("Qwen3-VL"),
+        note=_text_only("Qwen3-VL"),
     ),
     "smollm3": GgufArchitecture(
         "SmolLM3ForCausalLM", "smollm3", read_more=_read_llama_biases, neighbour_pairs=True

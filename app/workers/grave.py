@@ -8,15 +8,16 @@ from pathlib import Path
 
 from app.core.crash_reports import file_tail, write_report
 from app.core.paths import worker_log_path, worker_stderr_path
+from app.core.sentence import Sentence
 
 # NTSTATUS, learn.microsoft.com/openspecs/windows_protocols/ms-erref.
 _WINDOWS_CODES = {
-    0xC0000005: "access violation",
-    0xC000001D: "illegal instruction",
-    0xC0000017: "no memory",
-    0xC00000FD: "stack overflow",
-    0xC0000374: "heap corruption",
-    0xC0000409: "fail fast",
+    0xC0000005: Sentence("access violation"),
+    0xC000001D: Sentence("illegal instruction"),
+    0xC0000017: Sentence("no memory"),
+    0xC00000FD: Sentence("stack overflow"),
+    0xC0000374: Sentence("heap corruption"),
+    0xC0000409: Sentence("fail fast"),
 }
 
 
@@ -38,13 +39,15 @@ class WorkerGrave:
 def describe_exit(exit_code: int) -> str:
     """`exit code 1`, and the signal or Windows' word where there is one."""
     if exit_code < 0:
-        return f"exit code {exit_code} ({_signal_name(-exit_code)})"
+        return Sentence("exit code {code} ({word})", code=exit_code, word=_signal_name(-exit_code))
     word = _WINDOWS_CODES.get(exit_code, "") if sys.platform == "win32" else ""
-    return f"exit code {exit_code:#x} ({word})" if word else f"exit code {exit_code}"
+    if word:
+        return Sentence("exit code {code:#x} ({word})", code=exit_code, word=word)
+    return Sentence("exit code {code}", code=exit_code)
 
 
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
-        return f"signal {number}"
+        return Sentence("signal {number}", number=number)

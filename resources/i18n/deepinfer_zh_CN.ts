@@ -4121,6 +4121,26 @@
         <translation>它的 pickle 含有 {tensor!r}，它不是张量</translation>
     </message>
     <message>
+        <source>its pickle asks for {asked}, which is refused</source>
+        <translation>它的 pickle 要求 {asked}，不予支持</translation>
+    </message>
+    <message>
+        <source>its pickle refers to something other than a storage</source>
+        <translation>它的 pickle 引用了存储区以外的东西</translation>
+    </message>
+    <message>
+        <source>its pickle changes something other than a dictionary</source>
+        <translation>它的 pickle 修改了字典以外的东西</translation>
+    </message>
+    <message>
+        <source>its pickle uses the opcode {opcode}, which is refused</source>
+        <translation>它的 pickle 使用了操作码 {opcode}，不予支持</translation>
+    </message>
+    <message>
+        <source>its pickle calls something other than a tensor&apos;s constructor</source>
+        <translation>它的 pickle 调用了张量构造函数以外的东西</translation>
+    </message>
+    <message>
         <source>{name}: {where} is not a JSON object.</source>
         <translation>{name}：{where} 不是 JSON 对象。</translation>
     </message>
@@ -4705,6 +4725,10 @@
         <translation>{name} 有 config.json 否认的偏置，或缺少偏置。</translation>
     </message>
     <message>
+        <source>process {pid}</source>
+        <translation>进程 {pid}</translation>
+    </message>
+    <message>
         <source>The model needs {needed} of memory for a context of {needed_len} tokens, {weights} of it for weights; only {available} are free.</source>
         <translation>该模型在 {needed_len} 个 token 的上下文中需要 {needed} 内存，其中权重占 {weights}；只剩余 {available}。</translation>
     </message>
@@ -4713,8 +4737,20 @@
         <translation>要求的上下文为 {wanted_len} 个 token；这个模型可用 2 到 {longest} 个。</translation>
     </message>
     <message>
+        <source>The request {id} is running already.</source>
+        <translation>请求 {id} 已在运行。</translation>
+    </message>
+    <message>
+        <source>There is no tool {name!r} to be called.</source>
+        <translation>没有可调用的工具 {name!r}。</translation>
+    </message>
+    <message>
         <source>How this model writes calls of tools is not known, so that none can be forced, nor stand in place of a reply that is held to a format.</source>
         <translation>不知道这个模型如何书写工具调用，因此无法强制调用，也不能用它代替限定格式的回复。</translation>
+    </message>
+    <message>
+        <source>No tools.</source>
+        <translation>没有工具。</translation>
     </message>
     <message>
         <source>This model writes calls as bare JSON: a response_format and tools that it may or may not call cannot both hold for one reply; with tool_choice `none` the format holds.</source>
@@ -4803,6 +4839,22 @@
     <message>
         <source>A reply that is held to a grammar ends with it; ignore_eos cannot be.</source>
         <translation>受语法约束的回复随语法结束；不能使用 ignore_eos。</translation>
+    </message>
+    <message>
+        <source>it ran for more than {seconds:g} seconds</source>
+        <translation>它运行超过了 {seconds:g} 秒</translation>
+    </message>
+    <message>
+        <source>it makes more than {count} characters</source>
+        <translation>它生成的字符超过 {count} 个</translation>
+    </message>
+    <message>
+        <source>it computes a huge power</source>
+        <translation>它计算一个巨大的幂</translation>
+    </message>
+    <message>
+        <source>it formats text to a huge width</source>
+        <translation>它把文本格式化成巨大的宽度</translation>
     </message>
     <message>
         <source>The two models split this text into different tokens.</source>
@@ -4951,6 +5003,14 @@
     <message>
         <source>HF_HUB_OFFLINE is set, so {what} is not asked for.</source>
         <translation>已设置 HF_HUB_OFFLINE，因此不会请求{what}。</translation>
+    </message>
+    <message>
+        <source>to this token</source>
+        <translation>该令牌</translation>
+    </message>
+    <message>
+        <source>without a token</source>
+        <translation>无令牌者</translation>
     </message>
     <message>
         <source>{name} is not a name in the library.</source>
@@ -5881,6 +5941,10 @@
         <translation>不支持包装 {model_type!r} 的 {name}。</translation>
     </message>
     <message>
+        <source>The picture could not be saved as {path}.</source>
+        <translation>无法把图片保存为 {path}。</translation>
+    </message>
+    <message>
         <source>{num_linears} matrices ({types}) and {num_vectors} vectors, each used once; none is missing, unexpected or mis-shaped.</source>
         <translation>{num_linears} 个矩阵（{types}）和 {num_vectors} 个向量，各用一次；没有缺少、多余或形状不符的。</translation>
     </message>
@@ -6743,6 +6807,46 @@
     <message>
         <source>its conversion</source>
         <translation>其转换</translation>
+    </message>
+    <message>
+        <source>access violation</source>
+        <translation>访问冲突</translation>
+    </message>
+    <message>
+        <source>illegal instruction</source>
+        <translation>非法指令</translation>
+    </message>
+    <message>
+        <source>no memory</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
+        <source>stack overflow</source>
+        <translation>栈溢出</translation>
+    </message>
+    <message>
+        <source>heap corruption</source>
+        <translation>堆损坏</translation>
+    </message>
+    <message>
+        <source>fail fast</source>
+        <translation>快速失败</translation>
+    </message>
+    <message>
+        <source>exit code {code}</source>
+        <translation>退出代码 {code}</translation>
+    </message>
+    <message>
+        <source>exit code {code} ({word})</source>
+        <translation>退出代码 {code}，{word}</translation>
+    </message>
+    <message>
+        <source>exit code {code:#x} ({word})</source>
+        <translation>退出代码 {code:#x}，{word}</translation>
+    </message>
+    <message>
+        <source>signal {number}</source>
+        <translation>信号 {number}</translation>
     </message>
     <message>
         <source>The {service} process is not running.</source>
