@@ -19,6 +19,7 @@ from app.core.events import (
     TokensGenerated,
 )
 from app.core.memory_shortage import MemoryShortage
+from app.engine.draft_pacer import DraftPacer
 from app.engine.executors.base import Executor, MemoryUse
 from app.engine.kv_archive import KVArchive
 from app.engine.kv_cache import KVCache
@@ -57,8 +58,10 @@ class Engine:
         self._kv_cache = KVCache(executor)
         self._pacer = pacer or PrefillPacer(executor.max_pass_tokens)
         self._archive: KVArchive | None = None
-        self._scheduler = Scheduler(self._kv_cache, self._pacer)
+        self._drafts = DraftPacer(executor.max_draft_tokens)
+        self._scheduler = Scheduler(self._kv_cache, self._pacer, self._drafts)
         self._num_prefilled = self._num_cached = self._num_decoded = 0
+        self._num_guessed = self._num_held = 0
         self._factory = SequenceFactory(
             tokenizer,
             self._kv_cache.max_tokens,
@@ -98,6 +101,8 @@ class Engine:
             tokens_prefilled=self._num_prefilled,
             tokens_cached=self._num_cached,
             tokens_decoded=self._num_decoded,
+            tokens_guessed=self._num_guessed,
+            tokens_held=self._num_held,
             num_preemptions=scheduler.num_preemptions,
         )
 
@@ -153,15 +158,23 @@ class Engine:
         batch = self._scheduler.schedule()
         if not batch:
             return []
-        chunks = [scheduled.chunk for scheduled in batch]
         began_s = time.perf_counter()
         try:
-            token_ids = self._executor.sample(chunks, [scheduled.sampler for scheduled in batch])
+            drawn = self._run(batch)
         except (MemoryError, OutOfMemoryError) as error:
             return [self._abandon(batch, error)]
         self._record(batch, time.perf_counter() - began_s)
-        pairs = zip(batch, token_ids, strict=True)
-        return [event for scheduled, token in pairs for event in self._advance(scheduled, token)]
+        pairs = zip(batch, drawn, strict=True)
+        return [event for scheduled, tokens in pairs for event in self._advance(scheduled, tokens)]
+
+    def _run(self, batch: list[ScheduledChunk]) -> list[list[int]]:
+        """The tokens drawn behind each chunk: several where guesses held."""
+        first = batch[0]
+        if first.num_guesses:
+            return [self._executor.verify(first.chunk, first.sequence.sampler)]
+        chunks = [scheduled.chunk for scheduled in batch]
+        token_ids = self._executor.sample(chunks, [scheduled.sampler for scheduled in batch])
+        return [[] if token_id is None else [token_id] for token_id in token_ids]
 
     def _abandon(self, batch: list[ScheduledChunk], error: Exception) -> RequestFailed:
         """One reply ends for want of memory; the model stays, and the others go on."""
@@ -192,19 +205,37 @@ class Engine:
         """What a step has done, before it is committed."""
         prompts = [s for s in batch if s.sequence.is_prefilling]
         num_prefilled = sum(len(s.chunk.token_ids) for s in prompts)
-        self._pacer.record(num_prefilled, len(batch) - len(prompts), step_s)
+        if len(batch) == 1 and not prompts:
+            self._drafts.record(batch[0].num_guesses, step_s)
+        if not batch[0].num_guesses:
+            self._pacer.record(num_prefilled, len(batch) - len(prompts), step_s)
         self._num_prefilled += num_prefilled
         for scheduled in prompts:
             if scheduled.sequence.num_cached is None:
                 scheduled.sequence.num_cached = scheduled.chunk.start
                 self._num_cached += scheduled.chunk.start
 
-    def _advance(self, scheduled: ScheduledChunk, token_id: int | None) -> list[RequestEvent]:
-        sequence = scheduled.sequence
-        self._scheduler.commit(scheduled)
+    def _advance(self, scheduled: ScheduledChunk, drawn: list[int]) -> list[RequestEvent]:
+        """Commits what was known, and each guess behind the token that it turned out to be."""
+        sequence, token_ids = scheduled.sequence, scheduled.chunk.token_ids.tolist()
+        num_known = len(token_ids) - scheduled.num_guesses
+        self._count_guesses(scheduled, len(drawn) - 1)
+        self._scheduler.commit(sequence, token_ids[:num_known])
         is_prompt = not sequence.output_ids
         events: list[RequestEvent] = [_prefill_progress(sequence)] if is_prompt else []
-        return events if token_id is None else events + self._extend(sequence, token_id)
+        for index, token_id in enumerate(drawn):
+            if index:
+                self._scheduler.commit(sequence, [drawn[index - 1]])
+            events += self._extend(sequence, token_id)
+            if not sequence.is_open:
+                break
+        return events
+
+    def _count_guesses(self, scheduled: ScheduledChunk, num_held: int) -> None:
+        if scheduled.num_guesses:
+            scheduled.sequence.proposer.record(scheduled.num_guesses, num_held)
+            self._num_guessed += scheduled.num_guesses
+            self._num_held += num_held
 
     def _extend(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
         """`_append`; whatever goes wrong there is this reply's own affair, and its end alone."""

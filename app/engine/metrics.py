@@ -12,7 +12,8 @@ class EngineMetrics:
     `num_running` of at most `num_slots` requests are worked on, `num_waiting` wait. Of all pages,
     `pages_used` belong to running requests and `pages_cached` hold tokens of earlier ones.
     Of the tokens of all prompts, `tokens_cached` were found in the cache and `tokens_prefilled`
-    computed (those of preempted requests once more); `tokens_decoded` were generated.
+    computed (those of preempted requests once more); `tokens_decoded` were generated. Of
+    `tokens_guessed` ahead of time `tokens_held` were what was then drawn.
     """
 
     num_waiting: int = 0
@@ -24,4 +25,6 @@ class EngineMetrics:
     tokens_prefilled: int = 0
     tokens_cached: int = 0
     tokens_decoded: int = 0
+    tokens_guessed: int = 0
+    tokens_held: int = 0
     num_preemptions: int = 0

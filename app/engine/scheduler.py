@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 
 from app.core.errors import OutOfMemoryError
+from app.engine.draft_pacer import DraftPacer
 from app.engine.executors.base import PREFILL_CHUNK_TOKENS, LogitsWanted, SequenceChunk
 from app.engine.executors.block_tables import KV_PAGE_TOKENS, pages_for
 from app.engine.kv_archive import KVArchive, KVRestoration
@@ -27,10 +28,11 @@ _STATE_MARGIN_TOKENS = 8
 
 @dataclass(frozen=True, slots=True)
 class ScheduledChunk:
-    """A chunk for the executor and the sequence it belongs to."""
+    """A chunk for the executor and the sequence it belongs to; its last tokens may be guesses."""
 
     sequence: Sequence
     chunk: SequenceChunk
+    num_guesses: int = 0
 
     @property
     def sampler(self) -> Sampler | None:
@@ -48,13 +50,17 @@ class Scheduler:
     In every other step the oldest open prompt comes first, so that it ends; in the others the one
     with least left, so that a short prompt does not wait for a long one. What remains of the step
     is for the next ones. What a prompt shares with another that is being computed it waits for.
+
+    A reply that runs alone takes guesses along (`app.engine.ngram_proposer`): beside others it
+    would make them wait.
     """
 
-    def __init__(self, kv_cache: KVCache, pacer: PrefillPacer) -> None:
+    def __init__(self, kv_cache: KVCache, pacer: PrefillPacer, drafts: DraftPacer) -> None:
         self.kv_cache = kv_cache
         self.archive: KVArchive | None = None
         self.num_preemptions = 0
         self._pacer = pacer
+        self._drafts = drafts
         self._arrivals = count()
         self._waiting: list[Sequence] = []
         self._running: list[Sequence] = []
@@ -105,18 +111,18 @@ class Scheduler:
             self._restore(prompts[0], restoration)
         else:
             lengths |= self._cut(prompts, self._pacer.piece_tokens(len(lengths)))
+        guesses = self._guess(*lengths) if len(lengths) == 1 else []
         for sequence, num_tokens in lengths.items():
-            self._reserve(sequence, sequence.num_computed + num_tokens)
+            self._reserve(sequence, sequence.num_computed + num_tokens + len(guesses))
         running = {s: n for s, n in lengths.items() if s.lease is not None}  # not preempted
         for reply in (s for s in running if not s.is_prefilling):
             self.kv_cache.reserve_ahead(reply.open_lease, reply.num_computed + 2)
-        return [_chunk(s, n) for s, n in running.items()]
+        return [_chunk(s, n, guesses) for s, n in running.items()]
 
-    def commit(self, scheduled: ScheduledChunk) -> None:
-        """The executor has run the chunk."""
-        sequence = scheduled.sequence
+    def commit(self, sequence: Sequence, token_ids: list[int]) -> None:
+        """The executor has run these tokens, which came next."""
         lease = sequence.open_lease
-        self.kv_cache.commit(lease, scheduled.chunk.token_ids.tolist())
+        self.kv_cache.commit(lease, token_ids)
         if sequence.num_computed == _kept_state(sequence.prompt_ids):
             self.kv_cache.keep_state(lease)
 
@@ -236,6 +242,15 @@ class Scheduler:
             end = _kept_state(sequence.prompt_ids)
         return min(end - start, PREFILL_CHUNK_TOKENS - start % PREFILL_CHUNK_TOKENS)
 
+    def _guess(self, sequence: Sequence) -> list[int]:
+        """What may come next of the only one that runs."""
+        if sequence.is_prefilling:
+            return []
+        guesses = sequence.propose(self._drafts.length(sequence.proposer.rate))
+        if not guesses:
+            sequence.proposer.record(0, 0)
+        return guesses
+
     def _restore(self, sequence: Sequence, restoration: KVRestoration) -> None:
         """Fetches a page in place of a piece of a prompt: replies wait for one page at most."""
         if not self._reserve(sequence, restoration.next_tokens):
@@ -277,10 +292,15 @@ def _kept_state(prompt_ids: list[int]) -> int:
     return max(1, len(prompt_ids) - _STATE_MARGIN_TOKENS)
 
 
-def _chunk(sequence: Sequence, num_tokens: int) -> ScheduledChunk:
+def _chunk(sequence: Sequence, num_tokens: int, guesses: list[int]) -> ScheduledChunk:
     start = sequence.num_computed
     is_last = start + num_tokens == sequence.num_known
     wanted = LogitsWanted.LAST if is_last else LogitsWanted.NONE
-    token_ids = np.array(sequence.tokens_from(start, num_tokens), dtype=np.int32)
-    slot = sequence.open_lease.slot
-    return ScheduledChunk(sequence, SequenceChunk(slot, start, token_ids, wanted))
+    token_ids = [*sequence.tokens_from(start, num_tokens), *guesses]
+    chunk = SequenceChunk(
+        sequence.open_lease.slot,
+        start,
+        np.array(token_ids, dtype=np.int32),
+        LogitsWanted.ALL if guesses else wanted,
+    )
+    return ScheduledChunk(sequence, chunk, len(guesses))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Set
+from itertools import takewhile
 
 from app.core.errors import EngineError
 from app.core.events import FinishReason, Usage
 from app.engine.detokenizer import Detokenizer
 from app.engine.kv_archive import KVRestoration
 from app.engine.kv_cache import KVLease
+from app.engine.ngram_proposer import NgramProposer
 from app.engine.sampling import Sampler
 from app.engine.stop_strings import StopStringMatcher
 
@@ -46,6 +48,7 @@ class Sequence:
         self.cache_key = cache_key
         self.finish_reason: FinishReason | None = None
         self.sampler = sampler
+        self.proposer = NgramProposer(prompt_ids)
         self._max_tokens = max_tokens
         self._stop_ids = stop_ids
         self._detokenizer = detokenizer
@@ -111,6 +114,16 @@ class Sequence:
             return self.output_ids[start : start + num_tokens]
         return self.token_ids[start : start + num_tokens]
 
+    def propose(self, num_tokens: int) -> list[int]:
+        """At most so many guesses of what comes next: none that would end the reply, and none where
+        the rules of the request need to see each token before the next is drawn.
+        """
+        room = self.max_len - self.num_known - 1
+        if self.sampler.needs_logits:
+            return []
+        guesses = self.proposer.propose(min(num_tokens, room))
+        return list(takewhile(lambda token_id: token_id not in self._stop_ids, guesses))
+
     def append(self, token_id: int) -> str:
         """Takes a sampled token; returns the text that became certain.
 
@@ -140,3 +153,4 @@ class Sequence:
         if not self.output_ids:
             self._first_token_s = self._last_token_s
         self.output_ids.append(token_id)
+        self.proposer.append(token_id)

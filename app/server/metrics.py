@@ -20,6 +20,8 @@ _ENGINE = (
     ("tokens_prefilled", "prompt_tokens_computed_total", "counter", "Prompt tokens computed."),
     ("tokens_cached", "prompt_tokens_cached_total", "counter", "Prompt tokens found in the cache."),
     ("tokens_decoded", "generation_tokens_total", "counter", "Tokens generated."),
+    ("tokens_guessed", "draft_tokens_total", "counter", "Tokens guessed from the text so far."),
+    ("tokens_held", "draft_tokens_accepted_total", "counter", "Guesses that were then drawn."),
     ("num_preemptions", "preemptions_total", "counter", "Sequences that had to begin again."),
 )
 

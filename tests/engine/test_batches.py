@@ -91,6 +91,22 @@ def test_logits_of_a_batch_are_those_of_each_alone(
     np.testing.assert_array_equal(together, alone)
 
 
+@pytest.mark.parametrize("activations", ["fp32", "int8"])
+@pytest.mark.parametrize("kv_dtype", ["fp16", "int8"])
+def test_logits_of_rows_of_one_sequence_are_those_of_each_alone(
+    model_dir: Path, activations: str, kv_dtype: str
+) -> None:
+    """What lets guesses be checked together (`Executor.verify`)."""
+    options = {"num_threads": 2, "activations": activations, "kv_dtype": kv_dtype}
+    with closing(open_executor(CpuExecutor, model_dir, **options)) as executor:
+        alone = [executor.step([SequenceChunk(0, n, IDS[0, n : n + 1])])[0][0] for n in range(24)]
+        for slot, num_rows in enumerate((2, 3, 4, 8), start=1):
+            executor.step([SequenceChunk(slot, 0, IDS[0, :16], LogitsWanted.NONE)])
+            rows = SequenceChunk(slot, 16, IDS[0, 16 : 16 + num_rows], LogitsWanted.ALL)
+            together = executor.step([rows])[0]
+            np.testing.assert_array_equal(together, alone[16 : 16 + num_rows])
+
+
 @pytest.fixture(scope="module")
 def card(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
     """Of fibers; one case does, since the kernels of each take seconds to compile."""

@@ -137,6 +137,9 @@ class Executor(ABC):
     max_pass_tokens: ClassVar[int | None] = None
     expands_latents: ClassVar[bool] = False  # before they are cached
     keeps_weights_packed: ClassVar[bool] = True  # so that fewer bits take less memory
+    # Guesses of a lone reply's next tokens that `verify` takes at once; 0 where it would not pay,
+    # or where rows that run together differ in a bit from those that run alone.
+    max_draft_tokens: int = 0
     kv_dtype: str = "fp32"  # of this executor's cache
     activations: str = "fp32"  # what quantized weights are multiplied with
 
@@ -187,6 +190,20 @@ class Executor(ABC):
         return [
             None if sampler is None else self._draw(sampler, rows[-1]) for sampler, rows in pairs
         ]
+
+    def verify(self, chunk: SequenceChunk, sampler: Sampler) -> list[int]:
+        """Draws behind a chunk's first token, and behind each next one while that was drawn.
+
+        The chunk asks for ALL logits. The tokens, and the sampler's memory of them, are those that
+        single steps would have given. Raises as `sample`.
+        """
+        (logits,) = self.step([chunk])
+        drawn: list[int] = []
+        for row, guess in zip(logits, [*chunk.token_ids[1:].tolist(), None], strict=True):
+            drawn.append(self._draw(sampler, row))
+            if drawn[-1] != guess:
+                break
+        return drawn
 
     def _draw(self, sampler: Sampler, logits: npt.NDArray[np.float32]) -> int:
         """The token from logits [vocab_size], by Python's definition unless there is a faster way

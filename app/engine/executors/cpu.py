@@ -35,6 +35,10 @@ from kernels.cpu.loader import NativeError, NativeMemoryError
 from kernels.cpu.native import Context, NativeModel, sample
 from kernels.cpu.structures import Sampling
 
+# Rows of one sequence give each the bits that it has alone, and eight take two to three times the
+# time of one.
+_MAX_DRAFT_TOKENS = 7
+
 _Result = TypeVar("_Result")
 _Ints = npt.NDArray[np.int32]
 _Rows = tuple[_Ints, _Ints, _Ints]
@@ -66,6 +70,7 @@ class CpuExecutor(Executor):
         check_runnable(spec)
         self.kv_dtype = kv_dtype
         self.activations = activations
+        self.max_draft_tokens = 0 if spec.is_recurrent else _MAX_DRAFT_TOKENS
         self._context = _create_context(num_threads or default_num_threads())
         self._weights = NativeWeights(self._context, spec)
         self._model: NativeModel | None = None
