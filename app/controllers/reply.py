@@ -25,7 +25,7 @@ class RunningReply(QObject):
 
     Signals:
         text_appended(conversation_id, str): what came since the last time, about 30 times a second.
-        tokens_per_second(float): a few times a second.
+        tokens_per_second(float): a few times a second, from the first text on.
     """
 
     text_appended = Signal(str, str)
@@ -117,7 +117,8 @@ class RunningReply(QObject):
 
     @Slot()
     def _on_rate_timer_timeout(self) -> None:
-        self.tokens_per_second.emit(self._rate.measure(time.monotonic()))
+        if self._parts:  # until then the prompt is read, at a speed of its own
+            self.tokens_per_second.emit(self._rate.measure(time.monotonic()))
 
     def _start_timer(self, interval_ms: int, slot: Callable[[], None]) -> QTimer:
         timer = QTimer(self)

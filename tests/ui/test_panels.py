@@ -321,6 +321,37 @@ def test_reading_a_prompt_is_counted_where_the_speed_stands(live: LivePanel) -> 
     assert "prompt: 512 of 2,048 tokens" in texts
 
 
+def test_a_prompt_is_read_at_a_speed_of_its_own() -> None:
+    history = LiveHistory()
+    chunks = [("a", 512, 10.0), ("a", 1024, 10.5), ("a", 2048, 11.0), ("b", 700, 20.0)]
+    for request_id, num_done, now_s in chunks:
+        history.add_prompt(PrefillProgressed(request_id, num_done, 2048, 0), now_s)
+    assert [point.tok_s for point in history.prompts] == [0.0, 1024.0, 1536.0, 0.0]
+    rows = list(csv.DictReader(history.to_csv(20.0, NOW).splitlines()))
+    assert [row["prompt_tokens_read"] for row in rows] == ["512", "1024", "2048", "700"]
+    history.add_prompt(PrefillProgressed("b", 1400, 2048, 0), 20.0 + WINDOW_S)
+    assert [point.request_id for point in history.prompts] == ["b", "b"]
+
+
+def test_a_prompt_rises_behind_the_speed_as_it_is_read(
+    live: LivePanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    for num_done in (500, 1000, 2000):
+        tok_s = live.show_prefill(PrefillProgressed("r", num_done, 2000, 0))
+        clock[0] += 0.5
+    assert tok_s == 1500.0
+    texts = [label.text() for label in live.findChildren(QLabel)]
+    assert "prompt: 2,000 of 2,000 tokens, 1,500 tok/s" in texts
+    live.add_rate(40.0)
+    live.draw()
+    heights = live.rate_plot._prompts.getData()[1] / live.rate_plot.viewRange()[1][1]
+    assert list(heights) == pytest.approx([0, 0.25, 0.25, 0.5, 0.5, 1, 0])
+    assert live.rate_plot.describe(1) == "prompt: 1,000 of 2,000 tokens, 1,000 tok/s"
+    assert live.rate_plot.describe(3) == "40.0 tok/s"
+
+
 def test_numbers_and_picture_are_saved(qtbot: QtBot, live: LivePanel, tmp_path: Path) -> None:
     live.add_memory(sample(300, 1000))
     live.add_rate(41.26)

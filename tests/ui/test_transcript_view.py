@@ -78,6 +78,9 @@ def test_reply_streams_and_finishes(qtbot: QtBot, view: TranscriptView) -> None:
     view.show_prefill(PrefillProgressed("r", 512, 2048, 0))
     labels = [label.text() for label in view.cards[1].findChildren(QLabel)]
     assert any("512" in text and "2,048" in text for text in labels)
+    view.show_prefill(PrefillProgressed("r", 1024, 2048, 0), 1499.6)
+    labels = [label.text() for label in view.cards[1].findChildren(QLabel)]
+    assert "Reading the prompt… 1,024 of 2,048 tokens, 1,500 tok/s" in labels
     view.append_text("ans")
     view.append_text("wer")
     view.finish_reply(reply(2))

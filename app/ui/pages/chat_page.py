@@ -228,9 +228,9 @@ class ChatPage(Page):
             self._update_empty()
 
     def _on_prefill_progressed(self, progress: PrefillProgressed) -> None:
-        self.panel.live.show_prefill(progress)
+        tok_s = self.panel.live.show_prefill(progress)
         if self._controller.replying_conversation_id == self._open_id:
-            self.transcript.show_prefill(progress)
+            self.transcript.show_prefill(progress, tok_s)
 
     def _on_text_appended(self, conversation_id: str, text: str) -> None:
         if conversation_id == self._open_id:

@@ -136,11 +136,18 @@ class LivePanel(QWidget):
     def _show_rate(self, tok_s: float) -> None:
         self._rate.setText(self.tr("{rate} tok/s").format(rate=f"{tok_s:.1f}"))
 
-    def show_prefill(self, progress: PrefillProgressed) -> None:
-        """How much of the prompt has been read, until the first token comes."""
+    def show_prefill(self, progress: PrefillProgressed) -> float:
+        """How much of the prompt has been read, until the first token comes; returns the tokens per
+        second that it is read with, 0 while that is unknown."""
+        point = self.history.add_prompt(progress, time.monotonic())
         text = self.tr("prompt: {done} of {total} tokens")
-        counts = format_count(progress.num_done), format_count(progress.num_prompt)
-        self._rate.setText(text.format(done=counts[0], total=counts[1]))
+        if point.tok_s:
+            text = self.tr("prompt: {done} of {total} tokens, {rate} tok/s")
+        done, total = format_count(progress.num_done), format_count(progress.num_prompt)
+        rate = format_count(round(point.tok_s))
+        self._rate.setText(text.format(done=done, total=total, rate=rate))
+        self._draw_soon()
+        return point.tok_s
 
     def to_csv(self) -> str:
         """The last ten minutes as a table."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
+from itertools import groupby
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt
@@ -11,8 +12,8 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.core.units import format_bytes
-from app.ui.formats import format_duration
-from app.ui.live_history import WINDOW_S, LiveHistory, MemoryPoint, RatePoint
+from app.ui.formats import format_count, format_duration
+from app.ui.live_history import WINDOW_S, LiveHistory, MemoryPoint, Point, PromptPoint, RatePoint
 from app.ui.theme import Tokens, current_tokens, ui_font
 
 _MIN_WINDOW_S = 20.0
@@ -45,9 +46,7 @@ class _TimePlot(pg.PlotWidget):
         self._pointer.hide()
         self.addItem(self._pointer, ignoreBounds=True)
 
-    def show_times(
-        self, points: Sequence[MemoryPoint] | Sequence[RatePoint], now_s: float
-    ) -> list[float]:
+    def show_times(self, points: Sequence[Point], now_s: float) -> list[float]:
         """Seconds before now, at most 0; shows as much of the past as there is, up to ten
         minutes."""
         self._times = [point.time_s - now_s for point in points]
@@ -146,25 +145,40 @@ class MemoryPlot(_TimePlot):
 
 
 class RatePlot(_TimePlot):
-    """Tokens per second."""
+    """Tokens per second; behind them, while a prompt is read, how much of it: from the ground to
+    the top."""
 
     def __init__(self, accessible_name: str, parent: QWidget | None = None) -> None:
         super().__init__(accessible_name, parent)
-        self._rates: list[float] = []
+        self._points: list[RatePoint | PromptPoint] = []
+        self._prompts = self.plot()
         self._curve = self.plot()
         self.apply_theme()
 
     def draw(self, history: LiveHistory, now_s: float) -> None:
         """Shows what is known at `now_s`."""
-        if not history.rates:
+        self._points = sorted([*history.rates, *history.prompts], key=lambda point: point.time_s)
+        if not self._points:
             return
-        self._rates = [point.tok_s for point in history.rates]
-        self._curve.setData(self.show_times(list(history.rates), now_s), self._rates)
-        self.setYRange(0, max(1.0, max(self._rates) * 1.2), padding=0)
+        self.show_times(self._points, now_s)
+        rates = [point.tok_s for point in history.rates]
+        self._curve.setData([point.time_s - now_s for point in history.rates], rates)
+        top = max([1.0, *(rate * 1.2 for rate in rates)])
+        ramps = [_ramp(list(of)) for _, of in groupby(history.prompts, lambda p: p.request_id)]
+        edges = [edge for ramp in ramps for edge in ramp]
+        self._prompts.setData([x - now_s for x, _ in edges], [share * top for _, share in edges])
+        self.setYRange(0, top, padding=0)
 
     def describe(self, index: int) -> str:
-        """The speed then."""
-        return self.tr("{rate} tok/s").format(rate=f"{self._rates[index]:.1f}")
+        """The speed then, or how much of a prompt was read."""
+        point = self._points[index]
+        if isinstance(point, RatePoint):
+            return self.tr("{rate} tok/s").format(rate=f"{point.tok_s:.1f}")
+        text = self.tr("prompt: {done} of {total} tokens")
+        if point.tok_s:
+            text = self.tr("prompt: {done} of {total} tokens, {rate} tok/s")
+        done, total = format_count(point.num_done), format_count(point.num_prompt)
+        return text.format(done=done, total=total, rate=format_count(round(point.tok_s)))
 
     def apply_theme(self) -> None:
         """Takes the current theme's colours."""
@@ -175,6 +189,21 @@ class RatePlot(_TimePlot):
         self._curve.setPen(pg.mkPen(tokens.plot_kv, width=2))
         self._curve.setFillLevel(0)
         self._curve.setBrush(fill)
+        behind = pg.mkColor(tokens.muted)
+        behind.setAlpha(60)
+        self._prompts.setPen(None)
+        self._prompts.setFillLevel(0)
+        self._prompts.setBrush(behind)
+
+
+def _ramp(points: Sequence[PromptPoint]) -> list[tuple[float, float]]:
+    """Edges of what is filled, as seconds and a share of the height: a step for each chunk."""
+    edges, share = [], 0.0
+    for point in points:
+        edges.append((point.time_s, share))
+        share = point.num_done / point.num_prompt
+        edges.append((point.time_s, share))
+    return [*edges, (points[-1].time_s, 0.0)]
 
 
 def _stack(point: MemoryPoint) -> tuple[float, ...]:

@@ -63,14 +63,14 @@ class ReplyCard(QWidget):
         """The line below a finished reply."""
         return self._stats.text()
 
-    def show_prefill(self, progress: PrefillProgressed) -> None:
+    def show_prefill(self, progress: PrefillProgressed, tok_s: float = 0.0) -> None:
         """Counts the prompt's tokens while the first token is awaited."""
         text = self.tr("Reading the prompt… {done} of {total} tokens")
-        counts = {
-            "done": format_count(progress.num_done),
-            "total": format_count(progress.num_prompt),
-        }
-        self._waiting.setText(text.format(**counts))
+        if tok_s:
+            text = self.tr("Reading the prompt… {done} of {total} tokens, {rate} tok/s")
+        done, total = format_count(progress.num_done), format_count(progress.num_prompt)
+        rate = format_count(round(tok_s))
+        self._waiting.setText(text.format(done=done, total=total, rate=rate))
 
     def append(self, text: str) -> None:
         """More text."""

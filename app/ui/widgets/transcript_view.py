@@ -135,10 +135,10 @@ class TranscriptView(QScrollArea):
             if isinstance(card, UserCard):
                 card.set_can_ask(can_ask)
 
-    def show_prefill(self, progress: PrefillProgressed) -> None:
-        """How far the running reply's prompt has been read."""
+    def show_prefill(self, progress: PrefillProgressed, tok_s: float = 0.0) -> None:
+        """How far the running reply's prompt has been read, and how fast, where that is known."""
         if self._reply is not None:
-            self._reply.show_prefill(progress)
+            self._reply.show_prefill(progress, tok_s)
 
     def append_text(self, text: str) -> None:
         """More of the running reply."""
