@@ -17,6 +17,7 @@ _CUDA_LIBRARY = "nvcuda.dll" if _IS_WINDOWS else "libcuda.so.1"
 _NVML_LIBRARY = "nvml.dll" if _IS_WINDOWS else "libnvidia-ml.so.1"
 _NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 _NUM_MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
+_MEMORY_CLOCK, _BUS_WIDTH = 36, 37  # in kHz and bits
 _TEXT_BYTES = 256
 _LUID_BYTES = 8
 
@@ -96,6 +97,19 @@ def read_memory(card: Card) -> CardMemory | None:
         return CardMemory(memory.total, memory.free, memory.used)
     finally:
         nvml.nvmlShutdown()
+
+
+def read_bandwidth(card: Card) -> float | None:
+    """Bytes per second between the card and its memory, by its clock and bus; None where the driver
+    does not tell.
+    """
+    driver, device = _load(_CUDA_LIBRARY), ctypes.c_int()
+    if driver is None or driver.cuDeviceGetByPCIBusId(
+        ctypes.byref(device), card.pci_bus_id.encode()
+    ):
+        return None
+    clock_khz, width_bits = (_attribute(driver, device, n) for n in (_MEMORY_CLOCK, _BUS_WIDTH))
+    return 2 * clock_khz * 1e3 * width_bits / 8 or None  # two transfers for each clock
 
 
 class _NvmlMemory(ctypes.Structure):

@@ -120,3 +120,12 @@ def _read_processes(
     for info in infos[: count.value]:
         known = info.usedGpuMemory != _NOT_AVAILABLE
         yield CardProcess(info.pid, info.usedGpuMemory if known else None)
+
+
+def read_driver_version() -> str:
+    """`551.23`; '' without a driver."""
+    with opened_nvml() as nvml:
+        version = ctypes.create_string_buffer(_TEXT_BYTES)
+        if nvml is None or nvml.nvmlSystemGetDriverVersion(version, _TEXT_BYTES):
+            return ""
+        return version.value.decode(errors="replace")

@@ -29,6 +29,7 @@ SERVICES = {
     "convert": "app.workers.convert_worker:create_service",
     "download": "app.workers.download_worker:create_service",
     "hub": "app.workers.hub_worker:create_service",
+    "machine": "app.workers.machine_worker:create_service",
     "library": "app.workers.library_worker:create_service",
     "validate": "app.workers.validate_worker:create_service",
 }
