@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.controllers import library as library_module
 from app.controllers.library import LibraryController
 from app.core.paths import library_dir
 
@@ -50,8 +53,24 @@ def test_tasks_queue_up(qtbot: QtBot, library: LibraryController) -> None:
     qtbot.waitUntil(lambda: len(answers) == 20, timeout=TIMEOUT_MS)
 
 
-def test_shutdown_with_tasks_waiting(qtbot: QtBot) -> None:
+def test_shutdown_waits_for_the_task_that_runs_and_drops_the_others(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, ended = threading.Event(), threading.Event()
+    tasks: list[Path] = []
+
+    def list_slowly(folder: Path) -> tuple[()]:
+        tasks.append(folder)
+        started.set()
+        time.sleep(0.05)
+        ended.set()
+        return ()
+
+    monkeypatch.setattr(library_module, "_list", list_slowly)
     library = LibraryController(library_dir())
     for _ in range(5):
         library.refresh()
+    assert started.wait(TIMEOUT_MS / 1000)
     library.shutdown()
+    assert ended.is_set()
+    assert tasks == [library_dir()]
