@@ -37,5 +37,5 @@ def write_sheet(pictures: Sequence[Path], target: Path) -> None:
         painter.drawText(caption, Qt.AlignmentFlag.AlignVCenter, path.stem)
     painter.end()
     target.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(str(target), b"JPG", _QUALITY)
+    sheet.save(str(target), quality=_QUALITY)
     del app

@@ -186,7 +186,7 @@ def test_what_has_arrived_can_be_converted_and_is_on_the_disk(
     key = begin(controller)
     tell(controller, DownloadFinished(ARRIVED, 4 * GIB, GIB, 80.0))
     assert "Downloaded and verified" in texts(page)
-    assert cells(page.repository.table)[1][2] == "100%"
+    assert cells(page.repository.table)[1][2] == "100 %"
     with qtbot.waitSignal(page.convert_requested) as asked:
         page.queue.cards[key].convert_button.click()
     assert asked.args == [ARRIVED]

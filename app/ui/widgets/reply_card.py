@@ -13,6 +13,7 @@ from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.copy_button import CopyButton
 from app.ui.widgets.markdown_view import MarkdownView
+from app.ui.widgets.reply_speech import ReplySpeech
 from app.ui.widgets.thoughts_section import ThoughtsSection
 from app.ui.widgets.version_switch import VersionSwitch
 
@@ -41,6 +42,7 @@ class ReplyCard(QWidget):
         self._text = ""
         self.thoughts = ThoughtsSection()
         self.body = MarkdownView(self)
+        self._speech = ReplySpeech(self)
         self._stats = QLabel()
         self.copy_button = CopyButton(
             lambda: split_thoughts(self._text).answer, self.tr("Copy reply"), size=16
@@ -81,12 +83,15 @@ class ReplyCard(QWidget):
             self.body.append(text)
         else:
             self._show_parts(split_thoughts(self._text))
+        self._speech.follow(self.body.text)
 
     def finish(self, turn: Turn) -> None:
         """The reply as it was saved."""
         self.turn_id = turn.turn_id
         self._waiting.hide()
         parts = split_thoughts(turn.content)
+        if self._text:  # it was seen to stream
+            self._speech.follow(parts.answer, is_complete=True)
         self.thoughts.show_thought(parts.thought, is_thinking=False)
         self._text = turn.content
         if self.body.text == parts.answer:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextOption, QWheelEvent
+from PySide6.QtGui import QDesktopServices, QFocusEvent, QResizeEvent, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 
+from app.ui.theme import set_role
+
 _WEB = ("http", "https", "mailto")
+_KEYS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
 
 class TextSegment(QTextBrowser):
@@ -29,6 +32,7 @@ class TextSegment(QTextBrowser):
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setTabChangesFocus(True)
+        self.setAccessibleName(self.tr("Text"))
         self.document().setDocumentMargin(0)
         self.document().setDefaultFont(self.font())
         self.document().documentLayout().documentSizeChanged.connect(self._on_document_resized)
@@ -47,6 +51,15 @@ class TextSegment(QTextBrowser):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """A mark where the keyboard has come to it; who clicks sees the pointer."""
+        super().focusInEvent(event)
+        set_role(self, "reached", event.reason() in _KEYS)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        set_role(self, "reached", False)
 
     def loadResource(self, kind: int, url: QUrl | str) -> object:
         return None

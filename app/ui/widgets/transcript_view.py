@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.transcript import Turn
 from app.core.events import PrefillProgressed
@@ -22,6 +22,7 @@ _PAGE_TURNS = 30
 _CARDS_AT_ONCE = 6  # a card costs about 4 ms to build, the first of its text included
 _FOLLOW_SLACK_PX = 32
 _SETTLE_MS = 50
+_MARGIN = 24
 
 Card = UserCard | ReplyCard
 
@@ -57,6 +58,7 @@ class TranscriptView(QScrollArea):
         self._mark = ContextMark(self)
         self._mark.hide()
         self._column = QVBoxLayout()
+        self._row = QHBoxLayout()
         self._show_earlier = QPushButton(self.tr("Show earlier messages"))
         self.end_button = IconButton("chevron_down", self.tr("Jump to the end"), self, size=22)
         self._build()
@@ -162,8 +164,18 @@ class TranscriptView(QScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._fit_column()
         button = self.end_button
         button.move((self.width() - button.width()) // 2, self.height() - button.height() - 10)
+
+    def _fit_column(self) -> None:
+        """As wide as the composer below, which stands beside no scroll bar."""
+        frame = self.viewport().x()
+        bar_width = self.width() - self.viewport().width() - 2 * frame
+        self._row.setContentsMargins(bar_width, 0, 0, 0)
+        margin = _MARGIN - frame - bar_width
+        self._column.setContentsMargins(margin, _MARGIN, margin, _MARGIN)
+        self._column.parentWidget().setMaximumWidth(_COLUMN_WIDTH - 2 * bar_width)
 
     def _create_card(self, turn: Turn) -> Card:
         if turn.role == "user":
@@ -256,7 +268,8 @@ class TranscriptView(QScrollArea):
         self.end_button.setVisible(far)
 
     def _build(self) -> None:
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setObjectName("transcript")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(self.tr("Conversation"))
@@ -265,7 +278,6 @@ class TranscriptView(QScrollArea):
         self.end_button.set_kind("floating")
         self.end_button.clicked.connect(self._follow)
         self.end_button.hide()
-        self._column.setContentsMargins(24, 24, 24, 24)
         self._column.setSpacing(22)
         self._column.addWidget(self._show_earlier, alignment=Qt.AlignmentFlag.AlignHCenter)
         self._column.addStretch(1)
@@ -280,9 +292,9 @@ class TranscriptView(QScrollArea):
         column.setMaximumWidth(_COLUMN_WIDTH)
         column.setLayout(self._column)
         content = QWidget()
-        row = QHBoxLayout(content)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addStretch(1)
-        row.addWidget(column, 1000)
-        row.addStretch(1)
+        content.setLayout(self._row)
+        self._row.addStretch(1)
+        self._row.addWidget(column, 1000)
+        self._row.addStretch(1)
+        self._fit_column()
         return content

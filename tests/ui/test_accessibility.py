@@ -1,0 +1,217 @@
+"""What a screen reader finds on every page, the keyboard's way through it, and a reply's speech."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt, QTranslator
+from PySide6.QtGui import QAccessible, QAccessibleInterface, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.core.paths import settings_path
+from app.core.settings_store import SettingsStore
+from app.gui import Program
+from app.ui.widgets import reply_speech
+from app.ui.widgets.reply_card import ReplyCard
+from app.ui.widgets.reply_speech import find_end
+from app.ui.widgets.switch import Switch
+from tests.ui.scene_samples import TURNS
+from tests.ui.scenes import SCENES, quiet_workers
+from tests.ui.window_support import running_program
+
+Role = QAccessible.Role
+# What somebody can do something with; texts and groups may have no name of their own.
+OPERATED = {
+    *(Role.Button, Role.ButtonMenu, Role.CheckBox, Role.RadioButton, Role.ComboBox, Role.Link),
+    *(Role.EditableText, Role.SpinBox, Role.Slider, Role.MenuItem, Role.PageTab),
+    *(Role.List, Role.ListItem, Role.Table, Role.Tree, Role.ProgressBar, Role.Dialog),
+}
+MAX_CHILDREN = 60
+# One state of each page, with what stands there most of the time.
+PAGES = ("chat_ready", "convert_planned", "validate_finished", "download_repository", "server_busy")
+PAGES += ("library_items", "settings_models")
+TAB = Qt.FocusReason.TabFocusReason
+
+
+@pytest.fixture(params=["en"])
+def program(request: pytest.FixtureRequest, qapp: QApplication, qtbot: QtBot) -> Iterator[Program]:
+    """With a screen reader that listens."""
+    SettingsStore(settings_path()).update(language=request.param)
+    QAccessible.setActive(True)
+    with quiet_workers(), running_program() as running:
+        running.window.resize(1280, 800)
+        with qtbot.waitActive(running.window, timeout=20_000):
+            running.window.activateWindow()
+        yield running
+    QAccessible.setActive(False)
+    for translator in qapp.findChildren(QTranslator):
+        qapp.removeTranslator(translator)
+        translator.deleteLater()
+
+
+def tree(root: QAccessibleInterface | None) -> Iterator[QAccessibleInterface]:
+    """What is visible of it and below."""
+    if root is None or not root.isValid() or root.state().invisible:
+        return
+    yield root
+    for position in range(min(root.childCount(), MAX_CHILDREN)):
+        yield from tree(root.child(position))
+
+
+def above(window: QWidget) -> list[QWidget]:
+    tops = QApplication.topLevelWidgets()
+    return [top for top in tops if top is not window and top.isVisible()]
+
+
+def walk(program: Program) -> Iterator[str]:
+    """Every scene, one after the other, by its name."""
+    for scene in SCENES:
+        scene(program)
+        for _ in range(3):
+            QApplication.processEvents()
+        yield scene.__name__
+        for top in above(program.window):
+            top.close()
+
+
+@pytest.mark.parametrize("program", ["en", "zh_CN"], indirect=True)
+def test_everything_that_can_be_operated_has_a_name_and_a_role(program: Program) -> None:
+    nameless: set[tuple[str, str, str]] = set()
+    roles: dict[str, set[QAccessible.Role]] = {}
+    for scene in walk(program):
+        for top in (program.window, *above(program.window)):
+            for node in tree(QAccessible.queryAccessibleInterface(top)):
+                kind = type(node.object()).__name__
+                roles.setdefault(kind, set()).add(node.role())
+                if node.role() in OPERATED and not node.text(QAccessible.Text.Name):
+                    nameless.add((scene, kind, node.role().name))
+    assert nameless == set()
+    assert roles["Switch"] == roles["QCheckBox"] == {Role.CheckBox}
+    assert roles["_CalmSlider"] == {Role.Slider}
+    assert roles["CalmSpinBox"] == {Role.SpinBox}
+    assert roles["LibraryTable"] == {Role.Tree}
+
+
+def test_controls_tell_their_values(program: Program) -> None:
+    nodes = list(tree(QAccessible.queryAccessibleInterface(program.window)))
+    sliders = [node for node in nodes if node.role() is Role.Slider]
+    assert sliders
+    assert all(node.valueInterface() is not None for node in sliders)
+    switch = program.window.findChild(Switch)
+    state = QAccessible.queryAccessibleInterface(switch).state()
+    assert state.checkable
+    assert not state.checked
+
+
+def test_the_keyboard_reaches_everything_and_leaves_it_again(
+    qtbot: QtBot, program: Program
+) -> None:
+    """Tab walks in a circle: every button is in it, and nothing keeps it."""
+    window = program.window
+    for scene in walk(program):
+        if scene not in PAGES:
+            continue
+        with qtbot.waitActive(window, timeout=20_000):
+            window.activateWindow()
+        start = window.navigation.theme_button
+        start.setFocus(TAB)
+        seen: list[QWidget | None] = [start]
+        while len(seen) < 120:
+            QTest.keyClick(seen[-1], Qt.Key.Key_Tab)
+            if (focused := QApplication.focusWidget()) is start:
+                break
+            assert focused not in (None, seen[-1]), f"{scene}: {seen[-1]} keeps the focus"
+            seen.append(focused)
+        assert focused is start, f"{scene}: Tab never comes back"
+        missed = [b for b in window.findChildren(QAbstractButton) if _is_missed(b, seen)]
+        assert [button.accessibleName() or button.text() for button in missed] == [], scene
+
+
+def _is_missed(button: QAbstractButton, seen: list[QWidget | None]) -> bool:
+    if not (button.isVisible() and button.isEnabled()) or button in seen:
+        return False
+    group: QButtonGroup | None = button.group()
+    is_inner = not type(button).__module__.startswith("app.") and type(button) is not QPushButton
+    return not is_inner and not (group and any(other in seen for other in group.buttons()))
+
+
+def test_focus_can_be_seen(qtbot: QtBot, program: Program) -> None:
+    """A control that the keyboard has come to looks otherwise than without the focus."""
+    QApplication.setCursorFlashTime(0)
+    window, unseen, num_seen = program.window, [], 0
+    for scene in walk(program):
+        if scene not in (*PAGES, "chat_conversation"):
+            continue
+        with qtbot.waitActive(window, timeout=20_000):
+            window.activateWindow()
+        for child in window.findChildren(QWidget):
+            if not (child.isVisible() and child.isEnabled()) or child.focusProxy():
+                continue
+            if not child.focusPolicy() & Qt.FocusPolicy.TabFocus or child.visibleRegion().isEmpty():
+                continue
+            places = (window.navigation.theme_button, window.findChild(Switch))
+            next(place for place in places if place is not child).setFocus(TAB)
+            before = _picture(child)
+            child.setFocus(TAB)
+            assert QApplication.focusWidget() is child, child.accessibleName()
+            num_seen += 1
+            if _picture(child) == before:
+                unseen.append((scene, type(child).__name__, child.accessibleName()))
+    assert {kind: (scene, name) for scene, kind, name in unseen} == {}
+    assert num_seen > 100
+
+
+def _picture(child: QWidget) -> QImage:
+    """With what surrounds it, as some draw the ring there."""
+    QApplication.processEvents()
+    parent = child.parentWidget()
+    around = child.geometry().adjusted(-16, -16, 16, 16)
+    return parent.grab(around.intersected(parent.rect())).toImage()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Air scatters blue light", ""),
+        ("Air scatters blue light. Mor", "Air scatters blue light. "),
+        ("Pi is 3.14 and", ""),
+        ('He said "no." Then', 'He said "no." '),
+        ("天空是蓝色的。因为", "天空是蓝色的。"),
+        ("- one\n- tw", "- one\n"),
+    ],
+)
+def test_sentences_end_where_a_reader_would_pause(text: str, told: str) -> None:
+    assert text[: find_end(text, 0)] == told
+
+
+@pytest.fixture
+def spoken(monkeypatch: pytest.MonkeyPatch, qtbot: QtBot) -> list[str]:
+    """What a screen reader is given to say."""
+    told: list[str] = []
+    monkeypatch.setattr(reply_speech.QAccessible, "isActive", lambda: True)
+    monkeypatch.setattr(
+        reply_speech.QAccessible, "updateAccessibility", lambda event: told.append(event.message())
+    )
+    return told
+
+
+def test_a_reply_is_told_by_sentences_not_by_tokens(qtbot: QtBot, spoken: list[str]) -> None:
+    card = ReplyCard("Tiny")
+    qtbot.addWidget(card)
+    tokens = ("<think>Hm. Well.</think>", "Air ", "scatters", " blue. ", "More than", " red")
+    for token in tokens:
+        card.append(token)
+    assert spoken == ["Air scatters blue."], "thoughts are folded"
+    card.finish(replace(TURNS[3], content="".join(tokens)))
+    assert spoken[1:] == ["More than red"]
+
+
+def test_what_was_said_long_ago_is_not_told_again(qtbot: QtBot, spoken: list[str]) -> None:
+    card = ReplyCard("Tiny")
+    qtbot.addWidget(card)
+    card.finish(TURNS[1])
+    assert spoken == []
