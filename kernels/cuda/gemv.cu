@@ -1,8 +1,9 @@
 // y = W x for 1 to 8 tokens on tensor cores, with what comes before (norm, column order) and after (bias, activation,
 // gate, residual, logits) in the same launch.
 //
-// A block computes ROW_TILES tiles of 16 rows; K_SLICES warps share a tile, each taking every K_SLICES-th unit of
-// columns, and add up in shared memory in a fixed order. Tokens are the columns of the B operand.
+// A block computes ROW_TILES tiles of 16 rows, a strip, and further ones with the same activations where there are more
+// strips than blocks; K_SLICES warps share a tile, each taking every K_SLICES-th unit of columns, and add up in shared
+// memory in a fixed order. Tokens are the columns of the B operand.
 //
 // A variant is made by macros: BITS 3, 4, 8, 16; SCHEME 0 sym, 1 zero, 2 affine; GROUP 16, 32, 64 columns, or 128 for
 // that and all wider groups; SCALE_TYPE and BIAS_TYPE 0 fp16, 1 fp32, 2 two-level with uint8 codes, 3 with int8 codes;
@@ -13,8 +14,8 @@
 
 constexpr int kPadding = 8;  // halfs that keep tokens on different banks
 constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
-// 80 registers; 128 where wider codes or more values of groups are in flight.
-constexpr bool kIsLean = BITS < 8 && SCHEME == 0 && !(EXPERTS && TOKENS > 1);
+// 80 registers; 128 where they do not suffice: of wider codes, more values of groups, more tokens.
+constexpr bool kIsLean = BITS == 4 && SCHEME == 0 && GROUP == 128 && TOKENS == 1 && !EXPERTS;
 constexpr int kMinBlocks = (kIsLean ? 768 : 512) / kThreads;
 
 // Whose rows a block multiplies, and with which matrix of a stack.
@@ -124,9 +125,63 @@ __device__ __forceinline__ int staged_place(int column) {
     return step * kStepColumns + t * 16 + fragment * 4 + upper * 2 + half_index;
 }
 
+__device__ __forceinline__ void load_floats(const float* at, float (&v)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(at + i);
+        v[i] = four.x, v[i + 1] = four.y, v[i + 2] = four.z, v[i + 3] = four.w;
+    }
+}
+
+// Eight columns from `column` on of a row, as pairs of halfs.
+__device__ __forceinline__ void load_pairs(const GemvArgs& args, int row, int column, Deviation deviation,
+                                           half2 (&pairs)[4]) {
+    const size_t at = static_cast<size_t>(row) * args.x_stride + column;
+    if (args.input == kHalfs) {
+        const uint4 four = *reinterpret_cast<const uint4*>(static_cast<const half*>(args.x) + at);
+        pairs[0] = as_half2(four.x), pairs[1] = as_half2(four.y);
+        pairs[2] = as_half2(four.z), pairs[3] = as_half2(four.w);
+        return;
+    }
+    float v[8], weight[8];
+    load_floats(static_cast<const float*>(args.x) + at, v);
+    if (args.input != kFloats) {
+        load_floats(args.norm_weight + column, weight);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) v[i] = scaled(v[i], deviation, weight[i], args.norm_bias, column + i);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) pairs[i] = __floats2half2_rn(v[2 * i], v[2 * i + 1]);
+}
+
+// Whether `load_pairs` may read this x.
+__device__ __forceinline__ bool is_in_eights(const GemvArgs& args) {
+    return !args.perm && args.in_features % 8 == 0 && args.x_stride % 8 == 0 && reinterpret_cast<size_t>(args.x) % 16 == 0;
+}
+
+// `stage` where columns come in eights: the pairs of four lanes, 16 halfs apart.
+__device__ void stage_eights(const GemvArgs& args, const Batch& batch, half* x, int stride, int begin, int count,
+                             const Deviation* stats) {
+    for (int token = 0; token < TOKENS; ++token) {
+        for (int i = threadIdx.x * 8; i < count; i += kThreads * 8) {
+            half2 pairs[4] = {};
+            if (token < batch.count(args) && begin + i < args.in_features) {
+                load_pairs(args, batch.input_row(args, token), begin + i, stats[token], pairs);
+            }
+            half* to = x + token * stride + staged_place(i);
+#pragma unroll
+            for (int t = 0; t < 4; ++t) *reinterpret_cast<half2*>(to + t * 16) = pairs[t];
+        }
+    }
+}
+
 // Columns [begin, begin + count) as halfs [TOKENS][stride]; zero beyond the tokens and the columns that exist.
 __device__ void stage(const GemvArgs& args, const Batch& batch, half* x, int stride, int begin, int count,
                       const Deviation* stats) {
+    if (is_in_eights(args)) {
+        stage_eights(args, batch, x, stride, begin, count, stats);
+        return;
+    }
     for (int token = 0; token < TOKENS; ++token) {
         for (int i = threadIdx.x; i < count; i += kThreads) {
             const bool exists = token < batch.count(args) && begin + i < args.in_features;
@@ -137,15 +192,27 @@ __device__ void stage(const GemvArgs& args, const Batch& batch, half* x, int str
     }
 }
 
-// [count / kGroupColumns][TOKENS]: what an affine group's bias is multiplied with.
+// [count / kGroupColumns][TOKENS]: what an affine group's bias is multiplied with. Four threads a sum, each of what stands
+// together for the lanes of one t.
 __device__ void sum_groups(const half* x, int stride, int count, float* sums) {
-    const int num_sums = count / kGroupColumns * TOKENS;
-    for (int i = threadIdx.x; i < num_sums; i += kThreads) {
+    constexpr int kSteps = kGroupColumns > kStepColumns ? kGroupColumns / kStepColumns : 1;
+    const int num_parts = count / kGroupColumns * TOKENS * 4;
+    // Every thread takes as many turns: the compiler must see that shuffles are of whole warps.
+    for (int first = 0; first < num_parts; first += kThreads) {
+        const int part = min(first + static_cast<int>(threadIdx.x), num_parts - 1), which = part / 4;
+        const half* at = x + which % TOKENS * stride + staged_place(which / TOKENS * kGroupColumns) + part % 4 * 16;
         float sum = 0.0f;
-        for (int c = 0; c < kGroupColumns; ++c) {
-            sum += __half2float(x[i % TOKENS * stride + staged_place(i / TOKENS * kGroupColumns + c)]);
+#pragma unroll
+        for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+            for (int i = 0; i < kGroupColumns / kSteps / 4; i += 2) {
+                const half2 pair = *reinterpret_cast<const half2*>(at + step * kStepColumns + i);
+                sum += __low2float(pair) + __high2float(pair);
+            }
         }
-        sums[i] = sum;
+        sum += __shfl_xor_sync(kAllLanes, sum, 1);
+        sum += __shfl_xor_sync(kAllLanes, sum, 2);
+        if (part % 4 == 0 && first + threadIdx.x < num_parts) sums[which] = sum;
     }
 }
 
@@ -160,7 +227,7 @@ __device__ void store_gated(const GemvArgs& args, const Batch& batch, const floa
     }
 }
 
-// The block's greatest logit of each token and its row (the first of equals), for choosing greedily.
+// The strip's greatest logit of each token and its row (the first of equals), for choosing greedily.
 __device__ void store_greatest(const GemvArgs& args, const float (*tile)[TOKENS], int first_row) {
     const int token = threadIdx.x;
     if (token >= args.num_tokens) return;
@@ -174,8 +241,9 @@ __device__ void store_greatest(const GemvArgs& args, const float (*tile)[TOKENS]
             where = first_row + local;
         }
     }
-    args.block_max[blockIdx.x * args.num_tokens + token] = best;
-    args.block_argmax[blockIdx.x * args.num_tokens + token] = where;
+    const int at = first_row / (ROW_TILES * kTileRows) * args.num_tokens + token;
+    args.block_max[at] = best;
+    args.block_argmax[at] = where;
 }
 
 __device__ void store(const GemvArgs& args, const Batch& batch, float (*tile)[TOKENS], int first_row) {
@@ -221,36 +289,50 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks) gemv(const Ge
     if (EXPERTS && batch.matrix < 0) return;
     const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
     const int num_tiles = (args.out_features + kTileRows - 1) / kTileRows;
-    const int tile = min(static_cast<int>(blockIdx.x) * ROW_TILES + warp / K_SLICES, num_tiles - 1);
-    const int num_units = args.num_steps / kUnitSteps, chunk_units = args.chunk_steps / kUnitSteps;
+    const int num_strips = (num_tiles + ROW_TILES - 1) / ROW_TILES;
+    const int num_units = args.num_steps / kUnitSteps, chunk_units = min(args.chunk_steps / kUnitSteps, num_units);
     const int stride = args.chunk_steps * kStepColumns + kPadding;
     float* sums = reinterpret_cast<float*>(x + TOKENS * stride);
-    const LanePointers at = point(args, batch.matrix * num_tiles + tile);
     const half* lane_x = x + (TOKENS == 1 ? 0 : lane / 4) * stride + lane % 4 * 16;
-    float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    const auto point_at = [&](int strip) {
+        const int tile = min(strip * ROW_TILES + warp / K_SLICES, num_tiles - 1);
+        return point(args, batch.matrix * num_tiles + tile);
+    };
 
+    // Codes depend on nothing: the first are under way before the norm is known. Experts lack the registers.
+    Unit next = {};
+    if (!EXPERTS) next = load_unit(point_at(blockIdx.x).codes, min(warp % K_SLICES, chunk_units - 1));
     if (args.input >= kRmsNorm) measure_tokens(args, batch, stats, scratch);
-    for (int first = 0; first < num_units; first += chunk_units) {
-        const int end = min(first + chunk_units, num_units), start = first + warp % K_SLICES;
-        // Codes depend on nothing: they are under way before the activations are ready.
-        Unit next = load_unit(at.codes, min(start, end - 1));
-        __syncthreads();  // until all have read the chunk before
-        const int count = (end - first) * kUnitColumns;
-        stage(args, batch, x, stride, first * kUnitColumns, count, stats);
-        __syncthreads();
-        if constexpr (kIsAffine) {
-            sum_groups(x, stride, count, sums);
-            __syncthreads();
-        }
+    bool is_staged = false;  // once for all strips, where shared memory holds all columns
+    for (int strip = blockIdx.x; strip < num_strips; strip += gridDim.x) {
+        const LanePointers at = point_at(strip);
+        float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        for (int first = 0; first < num_units; first += chunk_units) {
+            const int end = min(first + chunk_units, num_units), start = first + warp % K_SLICES;
+            if (EXPERTS || first) next = load_unit(at.codes, min(start, end - 1));
+            if (!is_staged) {
+                __syncthreads();  // until all have read the chunk before
+                is_staged = chunk_units == num_units;
+                const int count = (end - first) * kUnitColumns;
+                stage(args, batch, x, stride, first * kUnitColumns, count, stats);
+                __syncthreads();
+                if constexpr (kIsAffine) {
+                    sum_groups(x, stride, count, sums);
+                    __syncthreads();
+                }
+            }
 #pragma unroll 2
-        for (int unit = start; unit < end; unit += K_SLICES) {
-            const Unit now = next;
-            if (unit + K_SLICES < end) next = load_unit(at.codes, unit + K_SLICES);
-            const int local = unit - first;
-            multiply_unit(at, now, unit, reinterpret_cast<const uint4*>(lane_x + local * kUnitColumns),
-                          sums + local * kGroups * TOKENS, acc);
+            for (int unit = start; unit < end; unit += K_SLICES) {
+                const Unit now = next;
+                if (unit + K_SLICES < end) next = load_unit(at.codes, unit + K_SLICES);
+                const int local = unit - first;
+                multiply_unit(at, now, unit, reinterpret_cast<const uint4*>(lane_x + local * kUnitColumns),
+                              sums + local * kGroups * TOKENS, acc);
+            }
         }
+        const int later = strip + gridDim.x;
+        if (!EXPERTS && later < num_strips) next = load_unit(point_at(later).codes, min(warp % K_SLICES, chunk_units - 1));
+        reduce(acc, partial, tile_values);
+        store(args, batch, tile_values, strip * ROW_TILES * kTileRows);
     }
-    reduce(acc, partial, tile_values);
-    store(args, batch, tile_values, blockIdx.x * ROW_TILES * kTileRows);
 }

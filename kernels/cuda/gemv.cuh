@@ -30,7 +30,7 @@ struct GemvArgs {
     const float* norm_bias;
     const half* other;  // kGateWith: [tokens][out]
     void* out;
-    float* block_max;  // kLogits: [blocks][tokens], and where it is
+    float* block_max;  // kLogits: [strips of rows][tokens], and where it is
     int* block_argmax;
     int out_features, in_features, x_stride, out_stride, num_steps, num_groups, num_supers, group_shift;
     int num_tokens, chunk_steps;

@@ -21,8 +21,12 @@ __device__ Deviation measure(const float* x, int size, bool is_layer_norm, float
     return {mean, rsqrtf(__fdividef(block_sum(square, scratch), size) + eps)};
 }
 
+__device__ __forceinline__ float scaled(float x, Deviation deviation, float weight, const float* bias, int i) {
+    return (x - deviation.mean) * deviation.inverse * weight + (bias ? bias[i] : 0.0f);
+}
+
 __device__ __forceinline__ float normed(float x, Deviation deviation, const float* weight, const float* bias, int i) {
-    return (x - deviation.mean) * deviation.inverse * weight[i] + (bias ? bias[i] : 0.0f);
+    return scaled(x, deviation, weight[i], bias, i);
 }
 
 // Stored column `column` of row `row` of x, for matrix `matrix` of a stack.

@@ -27,6 +27,9 @@ SIGNATURES = {
     "runtime.memcpyAsync": "(intptr_t dst, intptr_t src, size_t size, int kind, intptr_t stream)",
     "runtime.hostAlloc": "(size_t size, unsigned int flags) -> intptr_t",
     "runtime.freeHost": "(intptr_t ptr)",
+    "driver.occupancyMaxActiveBlocksPerMultiprocessor": (
+        "(intptr_t func, int blockSize, size_t dynamicSMemSize) -> int"
+    ),
     "driver.funcSetAttribute": "(intptr_t f, int attribute, int value)",
     "function.Module.load": "(self, bytes cubin)",
     "function.Module.get_function": "(self, name)",

@@ -134,12 +134,21 @@ class Launcher:
             **fields,
         }
 
-    def run(self, module: HostModule, grid_rows: int = 1, **options: Any) -> None:
+    def run(
+        self,
+        module: HostModule,
+        grid_rows: int = 1,
+        most_blocks: int | None = None,
+        **options: Any,
+    ) -> None:
         """Launches; arrays of `self.arrays` are changed in place."""
-        steps = self.fields["chunk_steps"]
+        steps, num_blocks = (
+            self.fields["chunk_steps"],
+            self.variant.num_blocks(self.matrix.shape[0]),
+        )
         module.launch_struct(
             "gemv",
-            (self.variant.num_blocks(self.matrix.shape[0]), grid_rows),
+            (min(num_blocks, most_blocks or num_blocks), grid_rows),
             (self.variant.num_threads,),
             GEMV_ARGS,
             {**self.fields, **self.arrays},

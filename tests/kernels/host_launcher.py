@@ -112,7 +112,7 @@ class HostLauncher(Launcher):
             self.num_launches += 1
             self.module(launch.source).launch_argument(
                 launch.kernel,
-                launch.grid,
+                launch.grid_of(NUM_MULTIPROCESSORS),
                 launch.block,
                 launch.argument,
                 shared_bytes=launch.shared_bytes,

@@ -62,12 +62,28 @@ def test_more_columns_than_shared_memory_holds() -> None:
     assert relative_error(multiply(matrix, x), wanted) <= 1e-3
 
 
+@pytest.mark.parametrize("schedule", [Schedule.GREEDY, Schedule.GREEDY_REVERSE, Schedule.RANDOM])
+@pytest.mark.parametrize("columns", [320, 6016])
+def test_fewer_blocks_walk_over_all_rows(columns: int, schedule: Schedule) -> None:
+    """With columns staged once for all strips, and staged anew in parts for each."""
+    variant = replace(VARIANTS["w4-affine-g32-two-level"][0], tokens=8)
+    matrix, x = create_matrix(variant, (150, columns), 32), activations(5, columns)
+    assert (variant.chunk_steps(matrix.sizes["num_steps"]) < columns // 64) is (columns > 6000)
+    wanted = multiply(matrix, x)
+    assert relative_error(wanted, x.astype(np.float64) @ matrix.weight.T) <= 1e-3
+    for most_blocks in (1, 2, 3):
+        found = multiply(matrix, x, most_blocks=most_blocks, schedule=schedule)
+        assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("columns", [576, 575, 572])
 @pytest.mark.parametrize("norm", [Input.RMS_NORM, Input.LAYER_NORM])
-def test_the_norm_runs_in_the_prologue(norm: Input) -> None:
+def test_the_norm_runs_in_the_prologue(norm: Input, columns: int) -> None:
+    """Columns in eights and others."""
     rng = np.random.default_rng(3)
-    matrix = create_matrix(GemvVariant(4, group=64, tokens=8), (32, 576), 64)
-    x = (3 + 5 * rng.standard_normal((3, 576))).astype(np.float32)
-    weight, bias = (rng.standard_normal(576).astype(np.float32) for _ in range(2))
+    matrix = create_matrix(GemvVariant(4, group=64, tokens=8), (32, columns), 64)
+    x = (3 + 5 * rng.standard_normal((3, columns))).astype(np.float32)
+    weight, bias = (rng.standard_normal(columns).astype(np.float32) for _ in range(2))
     launcher = Launcher(matrix, 3, input=norm, eps=1e-5)
     launcher.arrays |= {"x": x, "norm_weight": weight, "out": np.zeros((3, 32), np.float16)}
     if norm is Input.LAYER_NORM:
@@ -114,7 +130,8 @@ def test_gate_and_up_meet_in_the_epilogue() -> None:
     assert relative_error(launcher.arrays["out"], wanted) <= 1e-3
 
 
-def test_logits_come_with_the_greatest_of_each_block() -> None:
+@pytest.mark.parametrize("most_blocks", [None, 2])
+def test_logits_come_with_the_greatest_of_each_strip(most_blocks: int | None) -> None:
     matrix = create_matrix(GemvVariant(8, group=64, tokens=8), (70, 128), 64)
     x = activations(2, 128)
     blocks = matrix.variant.num_blocks(70)
@@ -125,7 +142,7 @@ def test_logits_come_with_the_greatest_of_each_block() -> None:
         "block_max": np.zeros((blocks, 2), np.float32),
         "block_argmax": np.zeros((blocks, 2), np.int32),
     }
-    launcher.run(module_of(matrix.variant))
+    launcher.run(module_of(matrix.variant), most_blocks=most_blocks)
     wanted = 30 * np.tanh(0.5 * (x.astype(np.float64) @ matrix.weight.T) / 30)
     logits = launcher.arrays["out"]
     assert relative_error(logits, wanted) <= 1e-3

@@ -38,7 +38,11 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One kernel with its only argument, a structure; grid and block in x, y, z."""
+    """One kernel with its only argument, a structure; grid and block in x, y, z.
+
+    With `walks` fewer blocks in x do all the work too, each a part of it: as many as the device
+    runs at once are launched then.
+    """
 
     source: ModuleSource
     kernel: str
@@ -46,6 +50,13 @@ class Launch:
     block: tuple[int, ...]
     argument: npt.NDArray[Any]
     shared_bytes: int = 0
+    walks: bool = False
+
+    def grid_of(self, num_resident: int) -> tuple[int, ...]:
+        """What is launched where so many blocks run at once."""
+        if not self.walks or num_resident < 1:
+            return self.grid
+        return (min(self.grid[0], num_resident), *self.grid[1:])
 
 
 @dataclass(frozen=True, slots=True)

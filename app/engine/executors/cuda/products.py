@@ -52,6 +52,7 @@ class VectorProducts(Products):
             (variant.num_threads,),
             argument,
             variant.shared_bytes(chunk_steps),
+            walks=True,
         )
 
 
