@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from app.core.errors import UnsupportedError
 
@@ -70,3 +74,8 @@ class DeltaNetSpec:
         if self.linear_conv_kernel_dim < 2:
             raise UnsupportedError("linear_conv_kernel_dim must be at least 2.")
         return self
+
+
+def decay_rates(a_log: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """exp(A_log), in float64 and rounded once: NumPy's float32 differs between systems."""
+    return np.exp(a_log.astype(np.float64)).astype(np.float32)

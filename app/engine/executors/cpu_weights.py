@@ -11,6 +11,7 @@ import numpy.typing as npt
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import Linear, Scheme
 from app.engine.executors.cpu_plan import RopePlan
+from app.spec.delta_net_spec import decay_rates
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import MlpType, ModelSpec, QKNorm
 from app.spec.weights import norm_names
@@ -156,9 +157,7 @@ class NativeWeights:
         for name in ("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"):
             setattr(layer, name, self._handle(checkpoint, f"{prefix}.{name}"))
         layer.conv1d = self._keep(_floats(checkpoint, f"{prefix}.conv1d").T)
-        # In float64, rounded once: NumPy's float32 differs between systems.
-        rates = np.exp(_floats(checkpoint, f"{prefix}.A_log").astype(np.float64))
-        layer.decay = self._keep(rates.astype(np.float32))
+        layer.decay = self._keep(decay_rates(_floats(checkpoint, f"{prefix}.A_log")))
         layer.dt_bias = self._vector(checkpoint, f"{prefix}.dt_bias")
         layer.delta_norm = self._vector(checkpoint, f"{prefix}.norm")
 

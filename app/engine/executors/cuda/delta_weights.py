@@ -12,6 +12,7 @@ import numpy.typing as npt
 from app.checkpoint.reader import Checkpoint
 from app.engine.executors.cuda.launcher import Buffer, Launcher
 from app.engine.executors.cuda.matrices import DeviceMatrix, stack, upload_matrix
+from app.spec.delta_net_spec import decay_rates
 
 _PROJECTIONS = ("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a")
 
@@ -40,7 +41,7 @@ class DeltaLoader:
         return DeviceDelta(
             projections=self._projections(),
             conv=self._vector("conv1d", np.transpose),
-            decay_rates=self._vector("A_log", np.exp),
+            decay_rates=self._vector("A_log", decay_rates),
             dt_bias=self._vector("dt_bias"),
             norm_weight=self._vector("norm"),
         )
