@@ -52,7 +52,7 @@ class ChatEngine(QObject):
         """To whoever answers; LoadModel and ConnectRemote say who that is from now on."""
         match command:
             case SubmitRequest():
-                remember_prompts(message.content for message in command.request.messages)
+                remember_prompts(command.request.texts)
             case ConnectRemote() if not self.is_remote:
                 self.release()
                 self._active = self._remote

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 from app.checkpoint.reader import Checkpoint
-from app.core.errors import ResourceError, UsageError
+from app.core.errors import RoomError, UsageError
 
 # For the file system's own overhead, and so that the disk is never quite full.
 _SPARE_BYTES = 64 << 20
@@ -33,11 +33,11 @@ def check_output(output: Path, source: Path, *, overwrite: bool) -> None:
 
 
 def check_free_space(output: Path, needed_bytes: int) -> None:
-    """Raises ResourceError with both numbers when the disk of `output` has too little room."""
+    """Raises RoomError with both numbers when the disk of `output` has too little room."""
     parent = next(path for path in output.resolve().parents if path.exists())
     free = shutil.disk_usage(parent).free
     if free < needed_bytes + _SPARE_BYTES:
-        raise ResourceError(
+        raise RoomError(
             "Not enough disk space for {output}: {needed} needed, {free} free.",
             output=output.name,
             needed=_gib(needed_bytes + _SPARE_BYTES),
@@ -49,7 +49,7 @@ class SpaceGuard:
     """What a conversion has still to write; the disk must have room for it.
 
     It is asked at the start, and again whenever a linear turns out larger than planned. Raises
-    ResourceError like `check_free_space`. For any thread.
+    RoomError like `check_free_space`. For any thread.
     """
 
     def __init__(self, output: Path, needed_bytes: int) -> None:

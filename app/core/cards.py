@@ -1,7 +1,7 @@
 """The NVIDIA card of this machine, as the driver itself describes it: no context, no package.
 
 Through ctypes, since the window's process may ask and `dev.py` has nothing installed yet. Driver
-API: docs.nvidia.com/cuda/cuda-driver-api; NVML: docs.nvidia.com/deploy/nvml-api.
+API: docs.nvidia.com/cuda/cuda-driver-api; NVML: `app.core.nvml`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import sys
 from dataclasses import dataclass
 
 from app.core.errors import ResourceError
+from app.core.nvml import Memory, find_card_handle, opened_nvml
 
 _IS_WINDOWS = sys.platform == "win32"
 _CUDA_LIBRARY = "nvcuda.dll" if _IS_WINDOWS else "libcuda.so.1"
-_NVML_LIBRARY = "nvml.dll" if _IS_WINDOWS else "libnvidia-ml.so.1"
 _NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 _NUM_MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
 _MEMORY_CLOCK, _BUS_WIDTH = 36, 37  # in kHz and bits
@@ -84,19 +84,14 @@ def find_card() -> Card:
 
 def read_memory(card: Card) -> CardMemory | None:
     """What all programs use of the card now, by NVML; None where NVML cannot tell."""
-    nvml = _load(_NVML_LIBRARY)
-    if nvml is None or nvml.nvmlInit_v2():
-        return None
-    try:
-        handle, memory = ctypes.c_void_p(), _NvmlMemory()
-        bus_id = card.pci_bus_id.encode()
-        if nvml.nvmlDeviceGetHandleByPciBusId_v2(bus_id, ctypes.byref(handle)):
+    with opened_nvml() as nvml:
+        handle = None if nvml is None else find_card_handle(nvml, card.pci_bus_id)
+        memory = Memory()
+        if nvml is None or handle is None:
             return None
         if nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)):
             return None
         return CardMemory(memory.total, memory.free, memory.used)
-    finally:
-        nvml.nvmlShutdown()
 
 
 def read_bandwidth(card: Card) -> float | None:
@@ -110,16 +105,6 @@ def read_bandwidth(card: Card) -> float | None:
         return None
     clock_khz, width_bits = (_attribute(driver, device, n) for n in (_MEMORY_CLOCK, _BUS_WIDTH))
     return 2 * clock_khz * 1e3 * width_bits / 8 or None  # two transfers for each clock
-
-
-class _NvmlMemory(ctypes.Structure):
-    """nvmlMemory_t."""
-
-    _fields_ = (
-        ("total", ctypes.c_ulonglong),
-        ("free", ctypes.c_ulonglong),
-        ("used", ctypes.c_ulonglong),
-    )
 
 
 def _load(library: str) -> ctypes.CDLL | None:

@@ -37,6 +37,10 @@ class ResourceError(AppError):
     """Too little disk, memory or another resource of this machine."""
 
 
+class RoomError(ResourceError):
+    """A volume has too little room."""
+
+
 class PortBusyError(ResourceError):
     """A port cannot be listened on; `free_port` could be."""
 

@@ -96,7 +96,7 @@ def list_card_processes(pci_bus_id: str) -> tuple[CardProcess, ...]:
         ):
             for process in _read_processes(nvml, name, handle):
                 known = found.get(process.pid)
-                if known is None or known.num_bytes is None:
+                if known is None or known.num_bytes is None:  # draws, and computes, maybe both
                     found[process.pid] = process
         return tuple(found.values())
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.errors import ResourceError
+from app.core.errors import RoomError
 from app.core.sentence import Sentence
 from app.core.units import format_bytes
 
@@ -25,7 +25,7 @@ class Need:
 
 
 def check_room(needs: Sequence[Need]) -> None:
-    """ResourceError with the numbers where what is needed does not fit on its volume."""
+    """RoomError with the numbers where what is needed does not fit on its volume."""
     volumes: dict[int, list[Need]] = {}
     for need in needs:
         if need.num_bytes > 0:
@@ -55,7 +55,7 @@ def _check_volume(needs: Sequence[Need]) -> None:
     needed = sum(need.num_bytes for need in needs)
     if needed + SPARE_BYTES <= free:
         return
-    raise ResourceError(
+    raise RoomError(
         "The download needs {needed} ({parts}) and {spare} to spare; {folder} has {free} free.",
         needed=format_bytes(needed),
         parts=_sum(needs),

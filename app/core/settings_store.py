@@ -39,8 +39,8 @@ class SettingsStore:
         self._version = version
         self.notes: list[str] = []
         self._raw = self._upgrade(self._read(), upgrades)
-        version = self._raw.get(_VERSION_KEY)
-        self.is_read_only = isinstance(version, int) and version > self._version
+        written = self._raw.get(_VERSION_KEY)
+        self.is_read_only = isinstance(written, int) and written > self._version
         if self.is_read_only:
             self._note(
                 Sentence(

@@ -17,7 +17,13 @@ from huggingface_hub import constants
 from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
-from app.core.errors import HubBusyError, HubSilentError, InvalidSourceError, ResourceError
+from app.core.errors import (
+    HubBusyError,
+    HubSilentError,
+    InvalidSourceError,
+    ResourceError,
+    RoomError,
+)
 from app.core.jobs import check_cancelled
 from app.core.sentence import Sentence
 from app.core.units import format_bytes
@@ -190,9 +196,9 @@ def _no_room(file: RemoteFile, target: PartialFile, error: OSError) -> ResourceE
             done=done,
             file=file.path,
         )
-    return ResourceError(
-        "{problem}; what has arrived is kept.", problem=problem, detail=repr(error)
-    )
+    kind = RoomError if error.errno in _FULL else ResourceError
+    sentence = Sentence("{problem}; what has arrived is kept.", problem=problem)
+    return kind(sentence, detail=repr(error))
 
 
 def _given_up(file: RemoteFile, error: Exception) -> ResourceError:

@@ -140,7 +140,7 @@ class EngineHost:
         With `on_event` the request's events go there, on the engine thread, and not to the handle:
         like the listener it must be quick and not raise.
         """
-        remember_prompts([request.prompt or "", *(m.content for m in request.messages)])
+        remember_prompts(request.texts)
         handle = RequestHandle(request.request_id, self.cancel, on_event)
         self._commands.send(partial(self._add, request, handle))
         return handle

@@ -114,3 +114,9 @@ class Request:
     continues_reply: bool = False
     client: str = ""
     cache_key: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What somebody has written or the model has said: none of it belongs into a log."""
+        prompt = (self.prompt,) if isinstance(self.prompt, str) else ()
+        return (*prompt, *(message.content for message in self.messages))

@@ -118,7 +118,7 @@ _KINDS: dict[str, tuple[str, str, tuple[Way, ...]]] = {
         (),
     ),
 }
-_ALIASES = {"HubBusyError": "HubSilentError"}
+_ALIASES = {"HubBusyError": "HubSilentError", "OutOfMemoryError": "MemoryShortageError"}
 
 
 def describe(error: ErrorInfo, title: str = "") -> Problem:

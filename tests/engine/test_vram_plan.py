@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from app.core.cards import Card, CardMemory
-from app.core.errors import ResourceError, UsageError
+from app.core.errors import MemoryShortageError, ResourceError, UsageError
+from app.core.memory_shortage import RemedyKind
 from app.engine.executors.cuda.launcher import DeviceMemory
 from app.engine.executors.cuda.measure import MeasuringLauncher
 from app.engine.fit import ExactSizes, fit_machine
@@ -179,6 +181,40 @@ def test_a_refusal_tells_the_numbers_and_what_would_fit() -> None:
         plan_vram(spec, size, LAPTOP, KvOptions(wanted_len=12000))
     with pytest.raises(UsageError, match="2 to 32768"):
         plan_vram(spec, size, LAPTOP, KvOptions(wanted_len=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "kinds"),
+    [
+        ("Qwen3-4B", 32768, ["context", "int8_kv", "w3"]),
+        ("Qwen3-4B", 12000, ["context", "int8_kv", "w3"]),
+        ("Qwen2.5-7B", None, ["w3"]),
+    ],
+)
+def test_what_a_refusal_offers_is_what_the_planner_takes(
+    name: str, wanted: int | None, kinds: list[str]
+) -> None:
+    spec = create_spec(CONFIGS[name])
+    size, kv = weights_bytes(spec, 4), KvOptions("fp16", 8, wanted, shares_pages=True)
+    with pytest.raises(MemoryShortageError) as caught:
+        plan_vram(spec, size, LAPTOP, kv)
+    shortage = caught.value.shortage
+    assert shortage is not None
+    assert shortage.needed_bytes > shortage.free_bytes == LAPTOP.available_bytes
+    assert shortage.weights_bytes == size
+    parts = (shortage.weights_bytes, shortage.kv_bytes, shortage.workspace_bytes)
+    assert sum(parts) == shortage.needed_bytes
+    assert [remedy.kind.value for remedy in shortage.remedies] == kinds
+    for remedy in shortage.remedies:
+        kv_dtype = "int8" if remedy.kind is RemedyKind.INT8_KV else "fp16"
+        with_it = replace(kv, kv_dtype=kv_dtype, wanted_len=remedy.max_model_len)
+        plan = plan_vram(spec, remedy.weights_bytes, LAPTOP, with_it)
+        assert plan.max_model_len == remedy.max_model_len
+        assert plan.needed_bytes <= LAPTOP.available_bytes
+        if remedy.max_model_len != wanted:  # else less was offered than fits, but not by much
+            more = replace(with_it, wanted_len=remedy.max_model_len * 5 // 4)
+            with pytest.raises(MemoryShortageError):
+                plan_vram(spec, remedy.weights_bytes, LAPTOP, more)
 
 
 def test_what_others_and_the_context_take_is_told_apart() -> None:

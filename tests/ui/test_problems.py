@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.controllers.conversion import ConversionController
-from app.core.errors import ContextLengthError, MemoryShortageError
+from app.core import errors
+from app.core.errors import AppError, ContextLengthError, MemoryShortageError, RoomError
 from app.core.events import EngineState, EngineStateChanged, ErrorInfo
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem, LibraryScanned, VolumeSpace
 from app.core.load_memory import LoadChoice, find_choice
 from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
 from app.gui import Program
 from app.ui.dialogs.details_dialog import DetailsDialog
-from app.ui.problems import Way
+from app.ui.problems import Way, describe
 from app.ui.widgets.banner import Banner
 from app.ui.widgets.problem_banner import ProblemBanner
 from app.ui.widgets.shortage_banner import ShortageBanner
@@ -156,3 +158,27 @@ def test_an_error_without_a_page_of_its_own_is_told_alike(qtbot: QtBot, program:
     found["Open the library"].click()
     assert program.window.desk.current_page is program.window.library_page
     assert Way.LIBRARY in banner.problem.ways
+
+
+def error_classes(base: type[AppError] = AppError) -> Iterator[type[AppError]]:
+    for kind in base.__subclasses__():
+        if kind.__module__ == errors.__name__:
+            yield kind
+            yield from error_classes(kind)
+
+
+def test_every_error_has_a_title(qapp: QApplication) -> None:
+    """But for those whose sentence says it all: what was asked for cannot be meant."""
+    names = {kind.__name__ for kind in error_classes()}
+    untitled = {name for name in names if not describe(ErrorInfo(name, "x")).title}
+    assert untitled == {"UsageError", "OutputExistsError", "PortBusyError", "JobCancelledError"}
+
+
+def test_a_full_disk_leads_to_the_library(program: Program) -> None:
+    error = ErrorInfo.from_exception(RoomError("The disk is full."))
+    page = program.window.convert_page
+    page.error.show_error("model.gguf", error)
+    offered = buttons(page.error)
+    assert set(offered) == {"Try again", "Open the library"}
+    offered["Open the library"].click()
+    assert program.window.desk.current_page is program.window.library_page

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from app.checkpoint.reader import Checkpoint
 from app.core.errors import EngineError, UnsupportedError
-from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
+from app.engine.executors.base import Executor, MemoryUse, SequenceChunk
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
 from app.engine.executors.cuda.decoding import DecodePlanner, Decoder, DecodeShape, DrawShape
 from app.engine.executors.cuda.launcher import Launch, Launcher
@@ -32,6 +31,7 @@ from app.engine.executors.cuda.prefill import (
     Prefiller,
     PrefillPlanner,
 )
+from app.engine.executors.cuda.rows import Row, is_long, iter_decode_rows, rows_of
 from app.engine.executors.cuda.sampling_plan import SamplingPlanner
 from app.engine.executors.cuda.step_state import DecodeRow
 from app.engine.executors.cuda.timing import (
@@ -128,11 +128,11 @@ class CudaExecutor(Executor):
         self._upload_tables()
         logits = [
             self._prefiller.run(chunk)
-            if _is_long(chunk)
+            if is_long(chunk)
             else np.empty((0, self.spec.vocab_size), np.float32)
             for chunk in chunks
         ]
-        rows = [row for chunk in chunks if not _is_long(chunk) for row in _rows_of(chunk)]
+        rows = [row for chunk in chunks if not is_long(chunk) for row in rows_of(chunk)]
         for start in range(0, len(rows), MAX_TOKENS):
             batch = rows[start : start + MAX_TOKENS]
             found = self._run(batch)
@@ -153,11 +153,11 @@ class CudaExecutor(Executor):
             return super().sample(chunks, samplers)
         self.check_chunks(chunks)
         self._upload_tables()
-        if len(chunks) == 1 and samplers[0] is not None and _is_long(chunks[0]):
+        if len(chunks) == 1 and samplers[0] is not None and is_long(chunks[0]):
             token_id = self._draw_behind(chunks[0], samplers[0])
             self.record_chunks(chunks)
             return [token_id]
-        rows = dict(list(_iter_decode_rows(chunks, samplers))[:MAX_ROWS])
+        rows = dict(list(iter_decode_rows(chunks, samplers))[:MAX_ROWS])
         rest = [index for index in range(len(chunks)) if index not in rows]
         # Whatever may run out of memory comes before the first token is drawn.
         found = self._step([chunks[i] for i in rest])
@@ -259,7 +259,7 @@ class CudaExecutor(Executor):
             self._launcher = None
             self._graphs.clear()
 
-    def _run(self, batch: Sequence[_Row]) -> npt.NDArray[np.float32]:
+    def _run(self, batch: Sequence[Row]) -> npt.NDArray[np.float32]:
         """Logits [rows, vocab_size], or [0, vocab_size] where no row wants any."""
         assert self._launcher is not None
         launcher, buffers = self._launcher, self._buffers
@@ -308,44 +308,6 @@ class CudaExecutor(Executor):
 
 def _load_weights(launcher: Launcher, checkpoint: Checkpoint, spec: ModelSpec) -> DeviceWeights:
     return WeightsLoader(launcher, checkpoint, spec).load()
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One token of a chunk."""
-
-    chunk: SequenceChunk
-    token_id: int
-    position: int
-    is_wanted: bool
-
-
-def _iter_decode_rows(
-    chunks: Sequence[SequenceChunk], samplers: Sequence[Sampler | None]
-) -> Iterator[tuple[int, DecodeRow]]:
-    """Chunks of one token with a sampler, by their place."""
-    for index, (chunk, sampler) in enumerate(zip(chunks, samplers, strict=True)):
-        if sampler is not None and len(chunk.token_ids) == 1:
-            token_id = int(chunk.token_ids[0])
-            yield index, DecodeRow(chunk.slot, chunk.start, token_id, sampler)
-
-
-def _is_long(chunk: SequenceChunk) -> bool:
-    return len(chunk.token_ids) > MAX_TOKENS
-
-
-def _rows_of(chunk: SequenceChunk) -> list[_Row]:
-    last = len(chunk.token_ids) - 1
-    return [
-        _Row(
-            chunk,
-            int(token_id),
-            chunk.start + index,
-            chunk.logits is LogitsWanted.ALL
-            or (chunk.logits is LogitsWanted.LAST and index == last),
-        )
-        for index, token_id in enumerate(chunk.token_ids)
-    ]
 
 
 def check_runnable(spec: ModelSpec) -> None:
