@@ -32,6 +32,7 @@ from app.controllers.disk import DiskController
 from app.controllers.download import DownloadController
 from app.controllers.garbage import GuiGarbageCollector
 from app.controllers.library import LibraryController
+from app.controllers.machine import MachineController
 from app.controllers.presets import Presets
 from app.controllers.remote import RemoteController
 from app.controllers.server import ServerController
@@ -100,6 +101,7 @@ class Program:
             download=DownloadController(self.settings),
             server=ServerController(chat.engine, self.settings, Keychain(keys_dir())),
             remote=RemoteController(self.settings, Keychain()),
+            machine=MachineController(library_dir()),
         )
         with self.theme.held_back():
             self.window = MainWindow(
@@ -134,6 +136,7 @@ class Program:
         self.controllers.validation.shutdown()
         self.controllers.conversion.shutdown()
         self.controllers.remote.shutdown()
+        self.controllers.machine.shutdown()
         self.controllers.server.shutdown()
         self.controllers.chat.shutdown()
         self.controllers.library.shutdown()

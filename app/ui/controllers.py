@@ -9,6 +9,7 @@ from app.controllers.conversion import ConversionController
 from app.controllers.disk import DiskController
 from app.controllers.download import DownloadController
 from app.controllers.library import LibraryController
+from app.controllers.machine import MachineController
 from app.controllers.presets import Presets
 from app.controllers.remote import RemoteController
 from app.controllers.server import ServerController
@@ -28,3 +29,4 @@ class Controllers:
     download: DownloadController
     server: ServerController
     remote: RemoteController
+    machine: MachineController

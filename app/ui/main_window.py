@@ -11,6 +11,7 @@ from PySide6.QtGui import QCloseEvent, QPaintEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from app.controllers.remote_link import ConnectRemote
+from app.core.conversion_events import ConversionReport
 from app.core.events import ErrorInfo
 from app.core.load_memory import LoadChoice, find_choice
 from app.core.settings_store import SettingsStore
@@ -65,6 +66,7 @@ class MainWindow(QMainWindow):
         self._controllers = controllers
         self._settings = settings
         self._starter = starter
+        self._chats_with: Path | None = None  # once it is converted
         self._is_painted = self._is_quitting = False
         self.appearance = Appearance(settings, theme, language, self)
         self.setWindowTitle("DeepInfer")
@@ -239,6 +241,11 @@ class MainWindow(QMainWindow):
         if self._starter is not None:
             self.convert([self._starter])
 
+    def chat_with_starter(self) -> None:
+        """Converts the starter model and opens a conversation with it as soon as it is there."""
+        self._chats_with = self._starter
+        self.convert_starter()
+
     def ask_for_remote(self) -> None:
         """Asks which other server shall answer."""
         RemoteDialog(self._controllers.remote, self).open()
@@ -297,8 +304,13 @@ class MainWindow(QMainWindow):
         banner = Banner(text, BannerTone.WARNING)
         self.banners.show_banner("engine", banner, lambda _: self._show_engine_lost())
 
-    def _on_conversion_finished(self) -> None:
+    def _on_conversion_finished(self, report: ConversionReport) -> None:
         self._controllers.library.refresh()
+        job = self._controllers.conversion.current_job
+        if job is not None and job.source == self._chats_with:
+            self._chats_with = None
+            if self.desk.current_page is self.convert_page:  # who went elsewhere stays there
+                self.chat_with(report.output)
 
     def _create_desk(self) -> Desk:
         has_starter = self._starter is not None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from app.core.settings import Topic
 from app.ui.controllers import Controllers
 from app.ui.desk import Desk
+from app.ui.widgets.machine_card import MachineCard
 
 if TYPE_CHECKING:
     from app.ui.main_window import MainWindow
@@ -24,6 +27,7 @@ class Wiring(QObject):
         self._connect_rail()
         self._connect_chat()
         self._connect_models()
+        self._connect_machine()
         self._connect_server()
 
     def _connect_rail(self) -> None:
@@ -35,10 +39,27 @@ class Wiring(QObject):
     def _connect_chat(self) -> None:
         page, window = self._desk.chat_page, self._window
         page.pick_requested.connect(window.pick_files)
-        page.starter_requested.connect(window.convert_starter)
+        page.starter_requested.connect(window.chat_with_starter)
         page.model_requested.connect(window.load_model)
         page.top_bar.picker.remote_requested.connect(window.ask_for_remote)
         self._controllers.library.entries_changed.connect(page.set_entries)
+
+    def _connect_machine(self) -> None:
+        """Looked at when there is no model yet, or where somebody wants to read it."""
+        machine, card = self._controllers.machine, MachineCard()
+        self._desk.settings_page.add_to_topic(Topic.MODELS, card)
+        shows = (self._desk.chat_page.empty.show_machine, card.show_report)
+        for show in shows:
+            machine.described.connect(show)
+            if machine.report is not None:
+                show(machine.report)
+        machine.failed.connect(card.show_nothing)
+        card.look_requested.connect(machine.look)
+        self._controllers.library.entries_changed.connect(self._on_entries_changed)
+
+    def _on_entries_changed(self, entries: Sequence[object]) -> None:
+        if not entries and self._controllers.machine.report is None:
+            self._controllers.machine.look()
 
     def _connect_models(self) -> None:
         desk, window = self._desk, self._window

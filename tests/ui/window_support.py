@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from PySide6.QtCore import QEvent, QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 
+from app.controllers.machine import MachineController
 from app.gui import Program, create_application
 
 # Generous: the machine may be busy with other tests.
@@ -18,15 +20,20 @@ OFFSCREEN_NOISE = "This plugin does not support (propagateSizeHints|raise|grabbi
 
 
 @contextmanager
-def running_program() -> Iterator[Program]:
-    """A program with its window shown and what follows the first paint begun; closed at the end."""
-    program = Program(create_application())
-    program.window.show()
-    program.start(None)
-    try:
-        yield program
-    finally:
-        _close(program)
+def running_program(*, looks_at_machine: bool = False) -> Iterator[Program]:
+    """A program with its window shown and what follows the first paint begun; closed at the end.
+
+    `looks_at_machine`: in a process, as it does where there is no model yet.
+    """
+    look = MachineController.look if looks_at_machine else lambda _self: None
+    with patch.object(MachineController, "look", look):
+        program = Program(create_application())
+        program.window.show()
+        program.start(None)
+        try:
+            yield program
+        finally:
+            _close(program)
 
 
 def _close(program: Program) -> None:

@@ -22,8 +22,10 @@ from app.core.units import format_bytes
 from app.ui.icons import IconLabel
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.elided_button import ElidedButton
+from app.ui.widgets.machine_card import MachineCard
 
 if TYPE_CHECKING:
+    from app.core.machine_events import MachineDescribed
     from app.hub.library import LibraryEntry
 
 _MAX_ENTRIES = 5
@@ -52,10 +54,19 @@ class EmptyChat(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidget(QWidget())
-        self._slot = QVBoxLayout(self.widget())
+        content = QWidget()
+        self.setWidget(content)
+        self._slot = QVBoxLayout(content)
         self._slot.setContentsMargins(24, 16, 24, 16)
         self._content: QWidget | None = None
+        self._report: MachineDescribed | None = None
+        self._machine: MachineCard | None = None
+
+    def show_machine(self, report: MachineDescribed) -> None:
+        """What this computer is, for whom has no model yet."""
+        self._report = report
+        if self._machine is not None:
+            self._machine.show_report(report)
 
     def show_first_run(self, *, has_starter: bool) -> None:
         """No model on this machine yet."""
@@ -74,7 +85,11 @@ class EmptyChat(QScrollArea):
             hint += "\n" + self.tr(
                 "No file at hand? SmolLM2 135M came with the program: small, and it speaks English."
             )
-        self._show("drop", self.tr("Bring a model"), hint, [_row(buttons)])
+        machine = MachineCard()
+        if self._report is not None:
+            machine.show_report(self._report)
+        self._show("drop", self.tr("Bring a model"), hint, [_row(buttons), machine])
+        self._machine = machine
 
     def show_choose_model(self, entries: Sequence[LibraryEntry]) -> None:
         """Models are there, none is loaded."""
@@ -124,6 +139,7 @@ class EmptyChat(QScrollArea):
             self._slot.removeWidget(self._content)
             self._content.hide()
             self._content.deleteLater()
+        self._machine = None
         self._content = _create_content(icon, title, hint, rows)
         self._slot.addWidget(self._content, alignment=Qt.AlignmentFlag.AlignCenter)
 
