@@ -22,10 +22,10 @@ def iter_templates() -> Iterator[str]:
     seen: set[str] = set()
     for path in sentence_files():
         for call in iter_sentences(ast.parse(path.read_text(encoding="utf-8"))):
-            template = call.args[0]
-            if isinstance(template, ast.Constant) and template.value not in seen:
-                seen.add(template.value)
-                yield template.value
+            template = getattr(call.args[0], "value", None)
+            if isinstance(template, str) and template not in seen:
+                seen.add(template)
+                yield template
 
 
 def sentence_files() -> list[Path]:

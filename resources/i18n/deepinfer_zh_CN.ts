@@ -1758,6 +1758,10 @@
         <translation>提示词：{done} / {total} 个 token</translation>
     </message>
     <message>
+        <source>prompt: {done} of {total} tokens, {rate} tok/s</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Let the plots go on</source>
         <translation>继续更新图表</translation>
     </message>
@@ -1800,6 +1804,72 @@
     <message>
         <source>Rest</source>
         <translation>其他</translation>
+    </message>
+</context>
+<context>
+    <name>Machine</name>
+    <message>
+        <source>cores: {n}</source>
+        <translation>{n} 核</translation>
+    </message>
+    <message>
+        <source>{size}, {free} free</source>
+        <translation>{size}，可用 {free}</translation>
+    </message>
+    <message>
+        <source>{size} free</source>
+        <translation>可用 {size}</translation>
+    </message>
+    <message>
+        <source>Graphics card</source>
+        <translation>显卡</translation>
+    </message>
+    <message>
+        <source>Processor</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Disk</source>
+        <translation>硬盘</translation>
+    </message>
+    <message>
+        <source>There is no room for a model now: close other programs.</source>
+        <translation>现在没有足够的内存运行模型：请关闭其他程序。</translation>
+    </message>
+    <message>
+        <source>Models answer slowly here now; the smallest do best.</source>
+        <translation>模型目前在这里回答较慢；最小的模型效果最好。</translation>
+    </message>
+    <message>
+        <source>Models up to about {size} at 4 bits answer quickly here.</source>
+        <translation>约 {size} 以内的 4 位模型在这里回答很快。</translation>
+    </message>
+    <message>
+        <source>{size} fits with {n} tokens of context, and takes its time.</source>
+        <translation>{size} 也能运行，上下文为 {n} 个 token，但会慢一些。</translation>
+    </message>
+    <message>
+        <source>driver {version}</source>
+        <translation>驱动 {version}</translation>
+    </message>
+</context>
+<context>
+    <name>MachineCard</name>
+    <message>
+        <source>This computer</source>
+        <translation>这台电脑</translation>
+    </message>
+    <message>
+        <source>What this computer has could not be found out.</source>
+        <translation>无法得知这台电脑的配置。</translation>
+    </message>
+    <message>
+        <source>Looking at this computer…</source>
+        <translation>正在查看这台电脑…</translation>
     </message>
 </context>
 <context>
@@ -2268,6 +2338,14 @@
         <source>{rate} tok/s</source>
         <translation>{rate} tok/s</translation>
     </message>
+    <message>
+        <source>prompt: {done} of {total} tokens</source>
+        <translation type="unfinished">提示词：{done} / {total} 个 token</translation>
+    </message>
+    <message>
+        <source>prompt: {done} of {total} tokens, {rate} tok/s</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>RemoteDialog</name>
@@ -2447,6 +2525,10 @@
     <message>
         <source>Reading the prompt… {done} of {total} tokens</source>
         <translation>正在读取提示词… {done} / {total} 个 token</translation>
+    </message>
+    <message>
+        <source>Reading the prompt… {done} of {total} tokens, {rate} tok/s</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QLocale, QTranslator
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.core.paths import settings_path
 from app.core.settings import SETTING_FIELDS
 from app.core.settings_store import SettingsStore
 from app.gui import Program
 from app.ui.language import TRANSLATED, Language
-from tests.ui.window_support import running_program
+from tests.ui.window_support import TIMEOUT_MS, drop_on, running_program
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "packaging"))
 
@@ -32,6 +33,7 @@ CATALOGUES = [FOLDER / f"deepinfer_{language}.ts" for language in TRANSLATED]
 _SHOWING = {"setText", "setToolTip", "setAccessibleName", "setAccessibleDescription", "QLabel"}
 _SHOWING |= {"setPlaceholderText", "setWindowTitle", "setTitle", "QPushButton", "QCheckBox"}
 _SHOWING |= {"addAction", "QRadioButton", "setSpecialValueText", "setSuffix"}
+_PLACE = re.compile(r"{[^{}]*}")
 # The same in every language: names, units, examples of addresses and tokens.
 _SAME = re.compile(r"DeepInfer|Python|curl| MiB|https?://.*|hf_…")
 
@@ -54,7 +56,7 @@ def test_every_text_is_translated_with_its_places(catalogue: Path, tmp_path: Pat
     translations.update(fresh)
     for source, translation, state in messages(fresh):
         assert (state, bool(translation)) == ("", True), f"`dev.py translate`: {source!r}"
-        assert sorted(re.findall(r"{\w*}", source)) == sorted(re.findall(r"{\w*}", translation))
+        assert sorted(_PLACE.findall(source)) == sorted(_PLACE.findall(translation))
     assert messages(fresh) == messages(catalogue), "texts are gone: `dev.py translate`"
 
 
@@ -118,6 +120,22 @@ def test_no_english_is_left_in_the_window(chinese: Program) -> None:
     shown = set(_texts(chinese.window))
     assert "聊天" in shown
     assert shown & english == set()
+
+
+def test_a_damaged_file_is_refused_in_chinese(
+    chinese: Program, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """From the process that read it to the card that tells why."""
+    damaged = tmp_path / "cut.gguf"
+    damaged.write_bytes(b"GGUF\x03\x00\x00\x00" + b"\x01" * 16)
+    drop_on(chinese.window, [damaged])
+    card = chinese.window.convert_page.error
+    qtbot.waitUntil(card.isVisible, timeout=TIMEOUT_MS)
+    told = " ".join(label.text() for label in card.findChildren(QLabel) if label.isVisible())
+    assert "cut.gguf：" in told
+    for name in ("cut.gguf", "GGUF", "MiB"):
+        told = told.replace(name, "")
+    assert re.findall(r"[A-Za-z]{2,}", told) == []
 
 
 def test_qts_own_dialogs_speak_it_too(chinese: Program, qapp: QApplication) -> None:

@@ -19,6 +19,7 @@ from app.core.conversion_events import (
     EvaluationProgressed,
 )
 from app.core.events import Event, JobCancelled, JobFailed, WorkerDied, WorkerStopped
+from app.core.sentence import Sentence
 from app.workers.commands import (
     CancelJob,
     Command,
@@ -117,7 +118,10 @@ def test_bad_source_is_one_sentence(
     converter.send(command(source, tmp_path / "out"))
     failed = converter.next(ConversionPlanned)
     assert isinstance(failed, JobFailed)
-    assert "bad.gguf" in failed.error.message
+    message = failed.error.message
+    assert isinstance(message, Sentence)  # through the pipe, so that the window can translate it
+    assert "bad.gguf" in message
+    assert message.values["file"] == "bad.gguf"
     assert failed.error.kind != "InternalError"
     assert list(tmp_path.iterdir()) == [source]
 

@@ -12,6 +12,7 @@ from app.core.events import ErrorInfo
 from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
 from app.core.units import format_bytes
 from app.ui.problems import Problem, Way, describe
+from app.ui.sentences import shown
 from app.ui.theme import current_tokens
 from app.ui.widgets.problem_banner import ProblemBanner
 
@@ -117,7 +118,9 @@ def needs_text(shortage: MemoryShortage) -> str:
 def holders_text(holders: tuple[MemoryHolder, ...]) -> str:
     """Who has most of the memory; '' where nobody knows."""
     names = [
-        one.name if one.num_bytes is None else f"{one.name} {format_bytes(one.num_bytes)}"
+        shown(one.name)
+        if one.num_bytes is None
+        else f"{shown(one.name)} {format_bytes(one.num_bytes)}"
         for one in holders
     ]
     return (
