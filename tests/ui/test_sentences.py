@@ -8,6 +8,7 @@ import string
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,14 @@ _REMOTE_ADDRESS = ("chat_page.py", "model.device_note")
 _ELSEWHERE = {"find_links", "show_banner", "bool", "setVisible", "len"}
 
 
-def calls() -> Iterator[tuple[str, ast.Call]]:
+@cache
+def calls() -> list[tuple[str, ast.Call]]:
     """(where, call) of each sentence."""
-    for path in sentences.sentence_files():
-        for call in sentences.iter_sentences(ast.parse(path.read_text(encoding="utf-8"))):
-            yield f"{path.relative_to(sentences.ROOT)}:{call.lineno}", call
+    return [
+        (f"{path.relative_to(sentences.ROOT)}:{call.lineno}", call)
+        for path in sentences.sentence_files()
+        for call in sentences.iter_sentences(ast.parse(path.read_text(encoding="utf-8")))
+    ]
 
 
 def fields(template: str) -> list[tuple[str, str, str]]:
