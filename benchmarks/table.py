@@ -34,6 +34,7 @@ _NAMES = (
     "conversion_memory",
     "conversion_table",
     "decode",
+    "drafting",
     "responsiveness",
     "download_responsiveness",
     "library_responsiveness",
@@ -113,6 +114,16 @@ def _decode_rows(figures: dict[str, Any]) -> Rows:
     ]
 
 
+def _drafting_rows(figures: dict[str, Any]) -> Rows:
+    return [
+        (
+            f"Starter model asked for {task}: decode with guesses (without)",
+            f"{speed['decode_tok_s']:.0f} tokens/s ({speed['plain_tok_s']:.0f})",
+        )
+        for task, speed in figures.items()
+    ]
+
+
 def _responsiveness_rows(figures: dict[str, Any]) -> Rows:
     return [_lateness_row(phase, lateness) for phase, lateness in figures.items()]
 
@@ -140,6 +151,7 @@ _ROWS: dict[str, Callable[[dict[str, Any]], Rows]] = {
     "conversion_speed": _conversion_speed_rows,
     "conversion_memory": _conversion_memory_rows,
     "decode": _decode_rows,
+    "drafting": _drafting_rows,
     "responsiveness": _responsiveness_rows,
     "download_responsiveness": _download_rows,
     "library_responsiveness": _library_rows,

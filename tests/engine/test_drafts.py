@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,13 +41,9 @@ def open_cpu(model_dir: Path, is_guessing: bool, activations: str = "int8") -> I
 
 
 class _NeverGuessing(CpuExecutor):
-    @property
-    def max_draft_tokens(self) -> int:  # type: ignore[override]
-        return 0
-
-    @max_draft_tokens.setter
-    def max_draft_tokens(self, _value: int) -> None:
-        pass
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.max_draft_tokens = 0
 
 
 def ask(run: Run, sampling: SamplingParams) -> tuple[list[int], str, FinishReason]:
