@@ -13,12 +13,14 @@ from pytestqt.qtbot import QtBot
 
 from app.controllers.conversion import ConversionController
 from app.core import errors
+from app.core.crash_reports import unseen_reports, write_report
 from app.core.errors import AppError, ContextLengthError, MemoryShortageError, RoomError
 from app.core.events import EngineState, EngineStateChanged, ErrorInfo
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem, LibraryScanned, VolumeSpace
 from app.core.load_memory import LoadChoice, find_choice
 from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
 from app.gui import Program
+from app.ui.dialogs.crash_report_dialog import CrashReportDialog
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.problems import Way, describe
 from app.ui.widgets.banner import Banner
@@ -182,3 +184,16 @@ def test_a_full_disk_leads_to_the_library(program: Program) -> None:
     assert set(offered) == {"Try again", "Open the library"}
     offered["Open the library"].click()
     assert program.window.desk.current_page is program.window.library_page
+
+
+def test_a_dead_engine_shows_what_was_kept_of_it(program: Program) -> None:
+    report = write_report("The engine process ended by itself.", "Fatal Python error")
+    assert report is not None
+    program.controllers.chat.worker_died.emit("The engine stopped unexpectedly.", report)
+    assert unseen_reports() == (), "the banner tells of it"
+    buttons(banner_of(program))["Show report"].click()
+    dialog = program.window.findChild(CrashReportDialog)
+    assert dialog is not None
+    assert "Fatal Python error" in dialog.text.toPlainText()
+    dialog.close_button.click()
+    assert report.is_file()

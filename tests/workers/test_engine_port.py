@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import signal
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +15,7 @@ import openai
 import psutil
 import pytest
 
-from app.core.events import EngineState, EngineStateChanged, Event, TokensGenerated
+from app.core.events import EngineState, EngineStateChanged, Event, TokensGenerated, WorkerDied
 from app.core.server_events import (
     ServerFailed,
     ServerRequestFinished,
@@ -144,6 +147,25 @@ def test_memory_is_given_back_when_nobody_uses_the_model(
     weights_bytes = event.model.weights_bytes
     assert weights_bytes > 50_000_000
     assert process.memory_info().rss < loaded_bytes - 0.8 * weights_bytes
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_what_is_kept_of_a_crash_holds_neither_key_nor_prompt(
+    engine: Engine, starter_checkpoint: Path
+) -> None:
+    secret = "My neighbour buried the treasure below the apple tree"
+    with engine.open_port(KEY) as client:
+        engine.load(starter_checkpoint)
+        assert say(client, secret)
+    os.kill(engine.process.pid or 0, signal.SIGSEGV)
+    report = engine.wait_for(WorkerDied).report
+    assert report is not None
+    text = report.read_text(encoding="utf-8")
+    assert "The engine process ended by itself with exit code -11 (SIGSEGV)." in text
+    assert "Fatal Python error: Segmentation fault" in text
+    assert "app/workers/child.py" in text
+    assert KEY not in text
+    assert "treasure" not in text
 
 
 def test_a_request_is_cancelled_from_the_window(engine: Engine, starter_checkpoint: Path) -> None:
