@@ -23,10 +23,8 @@ def facts(report: MachineDescribed) -> list[tuple[str, str]]:
     machine = report.machine
     cores = translate("Machine", "cores: {n}").format(n=machine.num_cores)
     free = translate("Machine", "{size}, {free} free")
-    memory = free.format(
-        size=format_bytes(machine.total_bytes), free=format_bytes(machine.available_bytes)
-    )
-    disk = translate("Machine", "{size} free").format(size=format_bytes(report.disk_free_bytes))
+    memory = free.format(size=_size(machine.total_bytes), free=_size(machine.available_bytes))
+    disk = translate("Machine", "{size} free").format(size=_size(report.disk_free_bytes))
     own_set = _SETS.get(report.instruction_set, report.instruction_set)
     processor = _SEPARATOR.join((shown(machine.cpu_name), cores, own_set))
     return list(zip(fact_names(), (_card_text(report), processor, memory, disk), strict=True))
@@ -51,10 +49,10 @@ def advice(report: MachineDescribed) -> str:
     largest = fitting[-1]
     if not quick:
         text = translate("Machine", "Models answer slowly here now; the smallest do best.")
-        return f"{text} {_describe_largest(largest)}"
+        return _both(text, _describe_largest(largest))
     text = translate("Machine", "Models up to about {size} at 4 bits answer quickly here.")
     text = text.format(size=quick[-1].name)
-    return text if largest is quick[-1] else f"{text} {_describe_largest(largest)}"
+    return text if largest is quick[-1] else _both(text, _describe_largest(largest))
 
 
 def _describe_largest(size: ModelSize) -> str:
@@ -67,10 +65,18 @@ def _card_text(report: MachineDescribed) -> str:
     if card is None:
         return shown(report.card_problem)
     free = translate("Machine", "{size}, {free} free")
-    parts = [card.name, format_bytes(card.total_bytes)]
+    parts = [card.name, _size(card.total_bytes)]
     if report.card_free_bytes:
-        sizes = format_bytes(card.total_bytes), format_bytes(report.card_free_bytes)
-        parts[1] = free.format(size=sizes[0], free=sizes[1])
+        parts[1] = free.format(size=parts[1], free=_size(report.card_free_bytes))
     if report.driver:
         parts.append(translate("Machine", "driver {version}").format(version=report.driver))
     return _SEPARATOR.join(parts)
+
+
+def _both(first: str, second: str) -> str:
+    return translate("Machine", "{first} {second}").format(first=first, second=second)
+
+
+def _size(num_bytes: int) -> str:
+    """Its unit stays on its line."""
+    return format_bytes(num_bytes).replace(" ", "\u00a0")

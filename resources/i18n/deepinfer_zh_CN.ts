@@ -1856,6 +1856,10 @@
         <source>driver {version}</source>
         <translation>驱动 {version}</translation>
     </message>
+    <message>
+        <source>{first} {second}</source>
+        <translation>{first}{second}</translation>
+    </message>
 </context>
 <context>
     <name>MachineCard</name>

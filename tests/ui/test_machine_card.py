@@ -42,7 +42,8 @@ def report(card: Card | None = CARD, sizes: tuple[ModelSize, ...] = SIZES) -> Ma
 
 
 def test_the_facts_of_a_machine() -> None:
-    assert facts(report()) == [
+    shown = [(name, value.replace("\u00a0", " ")) for name, value in facts(report())]
+    assert shown == [
         (
             "Graphics card",
             "NVIDIA GeForce RTX 3050 Laptop GPU  ·  4.0 GiB, 3.0 GiB free  ·  driver 551.23",

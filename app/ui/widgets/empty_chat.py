@@ -88,7 +88,9 @@ class EmptyChat(QScrollArea):
         machine = MachineCard()
         if self._report is not None:
             machine.show_report(self._report)
-        self._show("drop", self.tr("Bring a model"), hint, [_row(buttons), machine])
+        row = _row(buttons)
+        row.layout().setContentsMargins(0, 0, 0, 12)  # type: ignore[union-attr]
+        self._show("drop", self.tr("Bring a model"), hint, [row, machine])
         self._machine = machine
 
     def show_choose_model(self, entries: Sequence[LibraryEntry]) -> None:

@@ -57,13 +57,13 @@ class MachineCard(QFrame):
         self._grid.setColumnStretch(1, 1)
         for row, name in enumerate(fact_names()):
             label, value = QLabel(name), QLabel("…")
-            set_role(label, "tone", "muted")
             value.setWordWrap(True)
             value.setTextFormat(Qt.TextFormat.PlainText)
             self._values.append(value)
             for column, widget in enumerate((label, value)):
                 widget.setFont(ui_font(0.92))
                 self._grid.addWidget(widget, row, column, Qt.AlignmentFlag.AlignTop)
+            set_role(label, "tone", "muted")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(18, 14, 18, 16)
         layout.setSpacing(8)
