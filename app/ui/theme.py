@@ -220,7 +220,7 @@ def create_palette(tokens: Tokens) -> QPalette:
         QPalette.ColorRole.Text,
         QPalette.ColorRole.ButtonText,
     ):
-        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(tokens.control_border))
+        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(tokens.muted))
     return palette
 
 

@@ -7557,7 +7557,7 @@
     <name>TextSegment</name>
     <message>
         <source>Text</source>
-        <translation type="unfinished"></translation>
+        <translation>文本</translation>
     </message>
 </context>
 <context>

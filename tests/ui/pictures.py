@@ -22,8 +22,13 @@ def check_picture(widget: QWidget, name: str) -> None:
     if _FOLDER:
         Path(_FOLDER).mkdir(parents=True, exist_ok=True)
         assert picture.save(str(Path(_FOLDER) / f"{name}.png"))
+    assert find_problems(widget) == []
+
+
+def find_problems(widget: QWidget) -> list[str]:
+    """What is cut off, beyond the edge, or cannot be named, a sentence each."""
     children = [child for child in widget.findChildren(QWidget) if child.isVisible()]
-    assert [problem for child in children if (problem := _problem_of(child, widget))] == []
+    return [problem for child in children if (problem := _problem_of(child, widget))]
 
 
 def _problem_of(child: QWidget, root: QWidget) -> str:
@@ -32,9 +37,9 @@ def _problem_of(child: QWidget, root: QWidget) -> str:
     if isinstance(child, QAbstractButton) and child.text():
         is_cut = child.width() < child.sizeHint().width() or child.height() < 16
         return f"the button {child.text()!r} is cut off" if is_cut else _outside(child, root)
-    can_focus = child.focusPolicy() & Qt.FocusPolicy.TabFocus
+    can_focus = child.focusPolicy() & Qt.FocusPolicy.TabFocus and not child.focusProxy()
     if can_focus and not child.accessibleName() and not getattr(child, "text", str)():
-        return f"{type(child).__name__} has no name"
+        return f"{type(child).__name__} in {type(child.parentWidget()).__name__} has no name"
     return ""
 
 

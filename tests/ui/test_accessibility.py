@@ -78,7 +78,9 @@ def walk(program: Program) -> Iterator[str]:
             top.close()
 
 
-@pytest.mark.parametrize("program", ["en", "zh_CN"], indirect=True)
+@pytest.mark.parametrize(
+    "program", [pytest.param("en", marks=pytest.mark.slow), "zh_CN"], indirect=True
+)
 def test_everything_that_can_be_operated_has_a_name_and_a_role(program: Program) -> None:
     nameless: set[tuple[str, str, str]] = set()
     roles: dict[str, set[QAccessible.Role]] = {}

@@ -50,7 +50,14 @@ TEXT_PAIRS = [
     ("text", "rail"),
     ("muted", "rail"),
     ("muted", "accent_soft"),
-    ("accent", "window"),
+    # Links: on pages, in cards and rows, in messages; under the pointer.
+    *[("accent", ground) for ground in ("window", "sunken", "hover", "rail")],
+    *[("accent", f"{tone}_soft") for tone in ("danger", "warning")],
+    # Sentences of errors on a page, the port's state on the rail, badges.
+    *[(tone, ground) for tone in ("success", "warning", "danger") for ground in ("window", "rail")],
+    *[(tone, f"{tone}_soft") for tone in ("warning", "danger")],
+    # Help in messages; what is disabled is muted, and still read.
+    *[("muted", f"{tone}_soft") for tone in ("danger", "warning")],
     ("on_accent", "accent"),
     ("on_accent", "accent_hover"),
 ]

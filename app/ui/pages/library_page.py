@@ -296,7 +296,7 @@ class LibraryPage(Page):
         layout.addWidget(self._table_card, 1)
         layout.addWidget(self.empty, 1)
         layout.addWidget(self.card)
-        self.banners.layout().setContentsMargins(0, 0, 0, 0)  # type: ignore[union-attr]
+        self.banners.rows.setContentsMargins(0, 0, 0, 0)
         area = QScrollArea()  # for low windows: the table has the room that is left
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)

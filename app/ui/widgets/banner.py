@@ -6,13 +6,24 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.icons import IconButton, IconLabel
 from app.ui.problems import Problem
 from app.ui.theme import set_role
+
+_MOST_OF_WINDOW = 0.35
 
 
 class BannerTone(StrEnum):
@@ -96,8 +107,10 @@ class Banner(QFrame):
             layout.addWidget(widget, 0, place)
 
 
-class BannerStack(QWidget):
+class BannerStack(QScrollArea):
     """The banners of one place, newest last; a message that is already shown is not repeated.
+
+    They take a third of the window at most, and scroll then.
 
     `again` shows a banner once more on the stack that it is given: one built later, which may
     speak another language.
@@ -107,9 +120,15 @@ class BannerStack(QWidget):
         super().__init__(parent)
         self._banners: dict[str, Banner] = {}
         self._again: dict[str, Callable[[Any], object]] = {}
-        self._rows = QVBoxLayout(self)
-        self._rows.setContentsMargins(16, 10, 16, 6)
-        self._rows.setSpacing(8)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._content = QWidget()
+        self._content.installEventFilter(self)
+        self.setWidget(self._content)
+        self.rows = QVBoxLayout(self._content)
+        self.rows.setContentsMargins(16, 10, 16, 6)
+        self.rows.setSpacing(8)
         self.hide()
 
     @property
@@ -126,18 +145,39 @@ class BannerStack(QWidget):
             self._again[key] = again
         self._banners[key] = banner
         banner.closed.connect(lambda: self.remove(key))
-        self._rows.addWidget(banner)
+        self.rows.addWidget(banner)
         self.show()
+        self._fit()
+        QTimer.singleShot(0, self, self._show_newest)
 
     def remove(self, key: str) -> None:
         """Takes a banner away, if it is there."""
         self._again.pop(key, None)
         banner = self._banners.pop(key, None)
         if banner is not None:
-            self._rows.removeWidget(banner)
+            self.rows.removeWidget(banner)
             banner.hide()
             banner.deleteLater()
         self.setVisible(bool(self._banners))
+        self._fit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._content and event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        needed = self.rows.totalHeightForWidth(self.width())
+        if needed < 0:  # no text among them wraps
+            needed = self.rows.totalSizeHint().height()
+        self.setFixedHeight(min(needed, round(self.window().height() * _MOST_OF_WINDOW)))
+
+    def _show_newest(self) -> None:
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     def take_over(self, old: BannerStack) -> None:
         """Shows what `old` shows."""

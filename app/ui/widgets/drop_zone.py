@@ -58,8 +58,8 @@ class DropZone(QWidget):
         for label in self._create_texts():
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             label.setWordWrap(True)
-            label.setFixedWidth(_TEXT_WIDTH)
-            layout.addWidget(label, alignment=Qt.AlignmentFlag.AlignHCenter)
+            label.setMaximumWidth(_TEXT_WIDTH)
+            layout.addWidget(label)
         layout.addSpacing(6)
         layout.addLayout(self._create_buttons())
         layout.addWidget(self.starter_button, alignment=Qt.AlignmentFlag.AlignHCenter)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.core.server_events import ServerRequestEvent, ServerRequestState
 from app.ui.formats import format_count
 from app.ui.icons import IconButton
 from app.ui.server_labels import request_state_text
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.elided_label import ElidedLabel
 
 
 class RequestRow(QFrame):
@@ -22,8 +23,8 @@ class RequestRow(QFrame):
     def __init__(self, request_id: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._request_id = request_id
-        self.client = QLabel()
-        self.facts = QLabel()
+        self.client = ElidedLabel()
+        self.facts = ElidedLabel()
         self.counts = QLabel()
         self.state = QLabel()
         self.cancel_button = IconButton("close", self.tr("Cancel"), size=16)
@@ -31,15 +32,15 @@ class RequestRow(QFrame):
 
     def show_request(self, event: ServerRequestEvent) -> None:
         """How far it is."""
-        self.client.setText(event.client or self.tr("unknown client"))
-        self.facts.setText(f"{event.path}  ·  {event.model}" if event.model else event.path)
+        self.client.set_whole(event.client or self.tr("unknown client"))
+        self.facts.set_whole(f"{event.path}  ·  {event.model}" if event.model else event.path)
         self.counts.setText(self._counts(event))
         self.state.setText(request_state_text(event.state))
         is_answering = event.state is ServerRequestState.DECODING
         set_role(self.state, "tone", "accent" if is_answering else "muted")
-        label = self.tr("Cancel the request of {client}").format(client=self.client.text())
+        label = self.tr("Cancel the request of {client}").format(client=self.client.whole)
         self.cancel_button.set_label(label)
-        self.setAccessibleName(f"{self.client.text()}: {self.state.text()}")
+        self.setAccessibleName(f"{self.client.whole}: {self.state.text()}")
 
     def _counts(self, event: ServerRequestEvent) -> str:
         parts = []
@@ -59,14 +60,10 @@ class RequestRow(QFrame):
     def _build(self) -> None:
         set_role(self, "card", "sunken")
         self.client.setFont(ui_font(1.0, bold=True))
-        for label in (self.client, self.facts, self.counts):
-            label.setTextFormat(Qt.TextFormat.PlainText)  # a client calls itself what it likes
+        self.counts.setTextFormat(Qt.TextFormat.PlainText)
         for label in (self.facts, self.counts, self.state):
             label.setFont(ui_font(0.92))
             set_role(label, "tone", "muted")
-        # A long name is cut rather than making the page wider.
-        for label in (self.client, self.facts):
-            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.cancel_button.clicked.connect(self._on_cancel_clicked)
         words = QVBoxLayout()
         words.setSpacing(1)

@@ -151,6 +151,7 @@ class SettingRow(QWidget):
 
     def _build(self) -> None:
         self.help.setWordWrap(True)
+        self.label.setWordWrap(True)
         self.help.setFont(ui_font(0.92))
         set_role(self.help, "tone", "muted")
         self.label.setBuddy(self.control)
