@@ -77,7 +77,7 @@ class Doorbell(QObject):
         if isinstance(event, _Knocked):
             self._window.come_forward()
             if event.path is not None:
-                self._window.convert([event.path])
+                self._window.open_path(event.path)
 
 
 class Program:
@@ -118,9 +118,10 @@ class Program:
         self.controllers.server.prepare()
         self.window.tray.start()
         self.window.configure_engine()
-        self._load_last_model()
-        if source is not None:
-            self.window.convert([source])
+        if source is None:
+            self._load_last_model()
+        else:
+            self.window.open_path(source)
 
     def _load_last_model(self) -> None:
         values = self.settings.values

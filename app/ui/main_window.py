@@ -26,6 +26,7 @@ from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.drops import Drops
 from app.ui.language import Language
 from app.ui.library_shell import LibraryShell
+from app.ui.opening import find_checkpoint
 from app.ui.pages.chat_page import ChatPage
 from app.ui.pages.convert_page import ConvertPage
 from app.ui.pages.download_page import DownloadPage
@@ -240,6 +241,17 @@ class MainWindow(QMainWindow):
         """Converts the starter model."""
         if self._starter is not None:
             self.convert([self._starter])
+
+    def open_path(self, path: Path) -> None:
+        """A file or folder that the program was started with: it is talked with, where need be once
+        it is converted.
+        """
+        checkpoint = find_checkpoint(path, self._controllers.disk.library_dir)
+        if checkpoint is not None:
+            self.chat_with(checkpoint)
+        else:
+            self._chats_with = path
+            self.convert([path])
 
     def chat_with_starter(self) -> None:
         """Converts the starter model and opens a conversation with it as soon as it is there."""
