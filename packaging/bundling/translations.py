@@ -41,8 +41,10 @@ def update(catalogue: Path) -> None:
 
 
 def compile_catalogue(catalogue: Path, output: Path) -> None:
-    """What the program loads."""
-    _run("lrelease", str(catalogue), "-qm", str(output))
+    """What the program loads; a program that runs has it mapped, so it is never written into."""
+    aside = output.with_suffix(".new")
+    _run("lrelease", str(catalogue), "-qm", str(aside))
+    aside.replace(output)
 
 
 def _run(tool: str, *arguments: str) -> None:
