@@ -1759,7 +1759,7 @@
     </message>
     <message>
         <source>prompt: {done} of {total} tokens, {rate} tok/s</source>
-        <translation type="unfinished"></translation>
+        <translation>提示词：{done} / {total} 个 token，{rate} tok/s</translation>
     </message>
     <message>
         <source>Let the plots go on</source>
@@ -2344,11 +2344,11 @@
     </message>
     <message>
         <source>prompt: {done} of {total} tokens</source>
-        <translation type="unfinished">提示词：{done} / {total} 个 token</translation>
+        <translation>提示词：{done} / {total} 个 token</translation>
     </message>
     <message>
         <source>prompt: {done} of {total} tokens, {rate} tok/s</source>
-        <translation type="unfinished"></translation>
+        <translation>提示词：{done} / {total} 个 token，{rate} tok/s</translation>
     </message>
 </context>
 <context>
@@ -2532,7 +2532,7 @@
     </message>
     <message>
         <source>Reading the prompt… {done} of {total} tokens, {rate} tok/s</source>
-        <translation type="unfinished"></translation>
+        <translation>正在读取提示词… {done} / {total} 个 token，{rate} tok/s</translation>
     </message>
 </context>
 <context>
