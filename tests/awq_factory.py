@@ -103,7 +103,8 @@ def awq_tensors(
             grids[stem] = random_grid(weight.shape, _width(group_size, weight), len(grids))
             tensors |= prefixed(stem, PACKERS[layout](grids[stem]))
         else:
-            tensors[f"{stem}.weight"] = weight.astype(np.float16)
+            full_name = stem if stem.endswith(".bias") else f"{stem}.weight"
+            tensors[full_name] = weight.astype(np.float16)
     return tensors, grids
 
 

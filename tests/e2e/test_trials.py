@@ -1,166 +1,147 @@
-"""Row 12 of the public trials: what a killed program wrote is there, and no key deletes by itself;
-files of a newer version are shown, said to be so, and left as they are."""
+"""Faults that users of other programs met, as trials of the whole window with real workers."""
 
 from __future__ import annotations
 
-import os
-import signal
-import sqlite3
-import subprocess
-import sys
-import textwrap
-import time
-from contextlib import closing
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import openai
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QListView, QPlainTextEdit, QTextEdit
 from pytestqt.qtbot import QtBot
 
-from app.chat.schema import UPGRADES
-from app.chat.store import ChatStore
-from app.core.paths import chats_path
+from app.chat.transcript import Turn
+from app.controllers.chat_state import ChatState
+from app.controllers.server import ServerState
+from app.core.events import Event, TokensGenerated
+from app.core.paths import library_dir, settings_path
+from app.core.settings_store import SettingsStore
 from app.gui import Program
-from app.ui.main_window import MainWindow
-from tests.ui.window_support import running_program
+from app.ui.widgets.reply_card import ReplyCard
+from tests.awq_factory import awq_tensors
+from tests.converter.test_awq import quantization
+from tests.converter.test_dense_source import write_folder
+from tests.gguf_factory import TinyModel
+from tests.starter_tokenizer import build_files, write_files
+from tests.ui.window_support import TIMEOUT_MS, cells, drop_on, running_program, texts
 
-ROOT = Path(__file__).parents[2]
-# The writer flushes within 200 ms; a loaded machine may take some time over a commit.
-MAX_LOSS_S = 0.25 + 1.0
-
-# The real window with the real engine and model; each text that it shows is printed with its time.
-WINDOW = """
-    import sys, time
-    from pathlib import Path
-    from PySide6.QtCore import QTimer
-    from app import gui
-    from app.controllers.chat import ChatController
-    from app.core.sampling_settings import SamplingSettings
-
-    def start(program, source):
-        chat = program.controllers.chat
-        program.window.chat_page.start()
-        chat.model_loaded.connect(lambda model: QTimer.singleShot(0, lambda: ask(chat)))
-        chat.text_appended.connect(lambda _, t: print(time.monotonic(), len(t), flush=True))
-        program.window.load_model(Path({model!r}))
-
-    def ask(chat):
-        chat.set_sampling(SamplingSettings(temperature=0.7, seed=7))
-        chat.send("Write a very long story about a lighthouse keeper, with many chapters.")
-
-    gui.Program.start = start
-    gui.main(None)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_kill_9_of_the_real_window_mid_reply(starter_checkpoint: Path) -> None:
-    program = textwrap.dedent(WINDOW.format(model=str(starter_checkpoint)))
-    shown: list[tuple[float, int]] = []
-    command = [sys.executable, "-c", program]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as window:
-        assert window.stdout
-        while not shown or shown[-1][0] - shown[0][0] < MAX_LOSS_S + 1.0:
-            moment, num_chars = window.stdout.readline().split()
-            shown.append((float(moment), int(num_chars)))
-        killed_s = time.monotonic()
-        os.kill(window.pid, signal.SIGKILL)
-    must_be_there = sum(chars for moment, chars in shown if moment < killed_s - MAX_LOSS_S)
-    with closing(ChatStore.open(chats_path())) as store:
-        assert store.notice == ""
-        (row,) = store.list_conversations()
-        question, reply = store.load_conversation(row.conversation_id).turns
-    assert "lighthouse" in question.content
-    assert reply.is_interrupted
-    assert len(reply.content) >= must_be_there > 20
-
-
-def fill(num_conversations: int) -> bytes:
-    with closing(ChatStore.open(chats_path())) as store:
-        for number in range(num_conversations):
-            conversation = store.create_conversation(f"conversation {number}")
-            store.append_turn(conversation.conversation_id, "user", f"question {number}")
-            writer = store.begin_reply(conversation.conversation_id, "SmolLM2")
-            writer.append(f"answer {number}")
-            store.finish_reply(writer, None)
-    return chats_path().read_bytes()
-
-
-def focusable(window: MainWindow) -> list[object]:
-    widgets = [window.focusWidget(), *window.findChildren(QListView)]
-    page = window.chat_page
-    widgets += [page.transcript, page.top_bar.picker, page.composer.files, page.panel, page]
-    return [widget for widget in widgets if widget is not None]
-
-
-@pytest.mark.parametrize("key", [Qt.Key.Key_Backspace, Qt.Key.Key_Delete])
-def test_no_key_deletes_a_conversation(qtbot: QtBot, key: Qt.Key) -> None:
-    fill(3)
-    with running_program() as program:
-        chat, window = program.controllers.chat, program.window
-        rows = chat.list.conversations()
-        chat.open_conversation(rows[0].conversation_id)
-        cards = list(window.chat_page.transcript.cards)
-        assert len(cards) == 2
-        targets = [*focusable(window), *cards, *(c for card in cards for c in card.children())]
-        for target in targets:
-            if isinstance(target, QTextEdit | QPlainTextEdit) or not hasattr(target, "setFocus"):
-                continue
-            target.setFocus()
-            for modifier in (
-                Qt.KeyboardModifier.NoModifier,
-                Qt.KeyboardModifier.ShiftModifier,
-                Qt.KeyboardModifier.ControlModifier,
-            ):
-                qtbot.keyClick(target, key, modifier)
-        assert chat.list.conversations() == rows
-        assert len(window.chat_page.transcript.cards) == 2
-        assert len(chat.conversation.turns) == 2
+POEM = "用中文写一首诗,加三个表情符号"
+NUM_TOKENS = 96
 
 
 @pytest.fixture
-def newer(qtbot: QtBot) -> bytes:
-    """Conversations and settings of a version to come."""
-    fill(1)
-    with closing(sqlite3.connect(chats_path(), isolation_level=None)) as connection:
-        connection.execute("ALTER TABLE turns ADD COLUMN of_the_future TEXT")
-        connection.execute(f"PRAGMA user_version = {len(UPGRADES) + 1}")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return chats_path().read_bytes()
+def program(qtbot: QtBot) -> Iterator[Program]:
+    """With the likeliest token each time, and short replies."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    SettingsStore(settings_path()).update(temperature=0.0, max_tokens=NUM_TOKENS, server_port=port)
+    with running_program() as running:
+        yield running
 
 
-def test_conversations_of_a_newer_version_are_shown_and_nothing_is_sent_or_lost(
-    qtbot: QtBot, newer: bytes
+def wait(qtbot: QtBot, condition: Callable[[], bool]) -> None:
+    qtbot.waitUntil(condition, timeout=TIMEOUT_MS)
+
+
+def ask(qtbot: QtBot, program: Program, text: str) -> Turn:
+    turns: list[Turn] = []
+    failures: list[object] = []
+    chat = program.controllers.chat
+    chat.reply_finished.connect(lambda _id, turn: turns.append(turn))
+    chat.reply_failed.connect(lambda _id, error: failures.append(error))
+    chat.send(text)
+    wait(qtbot, lambda: bool(turns or failures))
+    assert not failures
+    return turns[0]
+
+
+def write_awq_folder(folder: Path, starter: Path) -> Path:
+    """A small Qwen2.5 as AutoAWQ writes it (qweight int32, groups of 128), which can chat."""
+    sizes = {"hidden": 128, "heads": 4, "head_dim": 32, "inner": 256, "vocab": 49152}
+    model = TinyModel("qwen2", tied=True, **sizes)
+    tensors, _ = awq_tensors(model, "gemm", 128)
+    write_folder(folder, model, tensors, quantization_config=quantization(128))
+    write_files(build_files(starter), folder)
+    (folder / "chat_template.jinja").unlink()  # the starter's own is in its tokenizer_config.json
+    return folder
+
+
+def test_a_qwen_folder_of_awq_is_recognised_converted_and_answers(
+    qtbot: QtBot, program: Program, starter_gguf: Path, tmp_path: Path
 ) -> None:
-    with running_program() as program:
-        window, chat = program.window, program.controllers.chat
-        notes = [banner.text for banner in window.banners.banners]
-        assert any("newer version" in note for note in notes)
-        (row,) = chat.list.conversations()
-        chat.open_conversation(row.conversation_id)
-        assert len(window.chat_page.transcript.cards) == 2
-        composer = window.chat_page.composer
-        assert "only be read" in composer.edit.placeholderText()
-        tell_ready(program)
-        composer.set_text("what I have just written")
-        qtbot.keyClick(composer.edit, Qt.Key.Key_Return)
-        assert composer.edit.toPlainText() == "what I have just written"
-        assert not composer.send_button.isEnabled()
-        assert chat.send("past the button") is False
-        assert "newer version" in window.chat_page.banners.banners[-1].text
-        assert len(chat.conversation.turns) == 2
-    assert chats_path().read_bytes() == newer
+    folder = write_awq_folder(tmp_path / "Qwen2.5-Tiny-AWQ", starter_gguf)
+    page = program.window.convert_page
+    drop_on(program.window, [folder])
+    wait(qtbot, lambda: page.options.isVisible() or page.error.isVisible())
+    assert page.options.isVisible(), page.error.message.text()
+    assert {"AWQ", "Qwen2ForCausalLM"} <= set(texts(page.source).splitlines())
+    groups = {tuple(row[:3]) for row in cells(page.plan.table)}
+    assert ("AWQ int4 g128", "int4 zero g128", "exact") in groups
+    page.options.convert_button.click()
+    wait(qtbot, lambda: page.report.isVisible() or page.error.isVisible())
+    assert page.report.isVisible(), page.error.message.text()
+    assert "Lossless" in page.report.badge.text()
+    assert [path.name for path in library_dir().iterdir()] == [folder.name]
+    page.report.chat_button.click()
+    wait(qtbot, lambda: program.controllers.chat.state is ChatState.READY)
+    turn = ask(qtbot, program, "Hello")
+    assert turn.stats is not None
+    assert turn.stats.completion_tokens > 0
 
 
-def tell_ready(program: Program) -> None:
-    """As if a model had been loaded."""
-    from app.core.events import EngineState, EngineStateChanged
-    from tests.controllers.fake_engine import create_model
+def test_characters_of_several_tokens_are_never_shown_in_halves(
+    qtbot: QtBot, program: Program, starter_checkpoint: Path
+) -> None:
+    chat, server = program.controllers.chat, program.controllers.server
+    program.window.load_model(starter_checkpoint)
+    wait(qtbot, lambda: chat.state is ChatState.READY)
+    deltas: list[str] = []
+    generated: list[TokensGenerated] = []
+    chat.text_appended.connect(lambda _id, text: deltas.append(text))
+    chat.engine.event_received.connect(lambda event: _keep_tokens(event, generated))
+    reply = ask(qtbot, program, POEM).content
+    halves = [event for event in generated if event.token_ids and not event.text]
+    assert len(halves) >= 5, "no character came in several tokens"
+    assert any(ord(character) > 0x4E00 for character in reply)
+    assert "\ufffd" not in "".join(deltas)
+    assert "".join(deltas) == reply
+    card = program.window.chat_page.transcript.cards[-1]
+    assert isinstance(card, ReplyCard)
+    assert card.body.text == reply
 
-    model = create_model(Path("Fake-1B"))
-    program.controllers.chat.engine.local.event_received.emit(
-        EngineStateChanged(EngineState.READY, model)
-    )
+    server.start()
+    wait(qtbot, lambda: server.state is ServerState.ON)
+    streamed = _in_thread(qtbot, lambda: _ask_port(server.base_url, stream=True))
+    whole = _in_thread(qtbot, lambda: _ask_port(server.base_url, stream=False))
+    assert len(streamed) > NUM_TOKENS // 2
+    assert not any("\ufffd" in delta for delta in streamed)
+    assert "".join(streamed) == "".join(whole) == reply
+
+
+def _keep_tokens(event: Event, into: list[TokensGenerated]) -> None:
+    if isinstance(event, TokensGenerated):
+        into.append(event)
+
+
+def _in_thread(qtbot: QtBot, function: Callable[[], list[str]]) -> list[str]:
+    """As another program would, while the window's loop goes on."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(function)
+        wait(qtbot, future.done)
+        return future.result()
+
+
+def _ask_port(base_url: str, *, stream: bool) -> list[str]:
+    """The reply, or the pieces that it came in."""
+    with openai.OpenAI(base_url=base_url, api_key="any", max_retries=0) as client:
+        reply = client.chat.completions.create(
+            model="any",
+            messages=[{"role": "user", "content": POEM}],
+            temperature=0,
+            max_completion_tokens=NUM_TOKENS,
+            stream=stream,
+        )
+        if not stream:
+            return [reply.choices[0].message.content]
+        return [chunk.choices[0].delta.content or "" for chunk in reply if chunk.choices]
