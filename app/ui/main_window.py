@@ -170,11 +170,11 @@ class MainWindow(QMainWindow):
             self.desk = self._create_desk()
             self.desk.resize(old.size())
             self.desk.take_over(old)
+            old.chat_page.shutdown()
+            self.setCentralWidget(self.desk)  # takes the old one away
             self.desk.show_page_at(position)
             if self.desk.current_page is self.settings_page:
                 self.settings_page.rows["language"].control.setFocus()  # where it was
-            old.chat_page.shutdown()
-            self.setCentralWidget(self.desk)  # takes the old one away
         QApplication.sendPostedEvents(old, QEvent.Type.DeferredDelete)
         self.tray.show_texts()
         self.setUpdatesEnabled(True)
