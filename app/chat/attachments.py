@@ -89,11 +89,13 @@ def _has_mark(data: bytes) -> bool:
 
 def _read_pdf(path: Path) -> str:
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdf.errors import DependencyError, PyPdfError
 
+    # DependencyError: AES needs a package that Windows' bundle does without.
+    refusals = (PyPdfError, DependencyError, ValueError, KeyError, TypeError, AttributeError)
     try:
         pages = [page.extract_text() for page in PdfReader(path).pages]
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (*refusals, RecursionError) as error:
         raise UsageError(
             "{name} cannot be read as a PDF: {error}.",
             name=path.name,

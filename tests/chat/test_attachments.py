@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +49,24 @@ def pdf(*pages: str) -> bytes:
     out = io.BytesIO()
     writer.write(out)
     return out.getvalue()
+
+
+def test_a_pdf_in_aes_is_refused_where_nothing_decrypts_it(tmp_path: Path) -> None:
+    writer = PdfWriter(io.BytesIO(pdf("a secret of few words")))
+    writer.encrypt("", algorithm="AES-256")
+    path = tmp_path / "encrypted.pdf"
+    writer.write(path)
+    without = "import sys; sys.modules.update(dict.fromkeys(('cryptography', 'Crypto')))\n"
+    code = without + (
+        "from pathlib import Path; from app.chat.attachments import read_attachment\n"
+        "from app.core.errors import UsageError\n"
+        "try: read_attachment(Path(sys.argv[1]))\n"
+        "except UsageError as error: print(error.message)\n"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert "encrypted.pdf cannot be read as a PDF" in done.stdout
 
 
 def test_a_pdf_is_read_page_by_page(tmp_path: Path) -> None:
