@@ -66,6 +66,27 @@ def pack_codes(codes: Codes, bits: int) -> npt.NDArray[Any]:
     raise ValueError(f"there are no tiles of {bits} bits")
 
 
+def pack_nibbles(packed: Codes, num_columns: int) -> npt.NDArray[np.uint32]:
+    """`pack_codes` of codes that stand two a byte, the first one low: [out, ceil(in / 2)].
+
+    Codes stay in their bytes: those of row g and g + 8 side by side are half a word.
+    """
+    width = padded_columns(num_columns, 4)
+    rows = np.pad(_pad_rows(packed), ((0, 0), (0, width // 2 - packed.shape[1])))
+    if num_columns % 2:
+        rows[:, num_columns // 2] &= np.uint8(15)
+    tiles, steps = len(rows) // TILE_ROWS, width // STEP_COLUMNS
+    # rows: (half, g); bytes: (step, fragment, half, t)
+    both = rows.reshape(tiles, 2, TILE_ROWS // 2, steps, 4, 2, 4)
+    first, second = both[:, 0], both[:, 1]
+    halves = ((first & 15) | (second << 4), (first >> 4) | (second & 0xF0))
+    words = np.empty((tiles, TILE_ROWS // 2, steps, 4, 4, 4), np.uint8)
+    for index in range(4):
+        words[..., index] = halves[index // 2][..., index % 2, :]
+    ordered = words.view("<u4")[..., 0].transpose(0, 2, 1, 4, 3)
+    return np.ascontiguousarray(ordered).reshape(tiles, steps, 32, 4)
+
+
 def unpack_codes(tiles: npt.NDArray[Any], bits: int, shape: tuple[int, int]) -> Codes:
     """The inverse of `pack_codes`."""
     unpack = {4: _unpack_nibbles, 8: _undo_interleave, 3: _unpack_three_bits}[bits]

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.checkpoint.bits import pack_codes as pack_rows
 from kernels.cuda.gemv import Epilogue, GemvVariant, Input
 from kernels.cuda.pack import (
     pack_codes,
     pack_dense,
     pack_groups,
+    pack_nibbles,
     unpack_codes,
     unpack_dense,
     unpack_groups,
@@ -157,6 +159,16 @@ def test_logits_come_with_the_greatest_of_each_strip(most_blocks: int | None) ->
 def test_tiles_give_the_codes_back(bits: int, shape: tuple[int, int]) -> None:
     codes = np.random.default_rng(0).integers(0, 1 << bits, shape, dtype=np.uint8)
     assert np.array_equal(unpack_codes(pack_codes(codes, bits), bits, shape), codes)
+
+
+@pytest.mark.parametrize("shape", [(16, 64), (33, 201), (5, 575), (100, 1000)])
+def test_nibbles_are_packed_as_their_codes(shape: tuple[int, int]) -> None:
+    codes = np.random.default_rng(0).integers(0, 16, shape, dtype=np.uint8)
+    packed = pack_rows(codes, 4)
+    packed[:, -1] |= np.uint8(0xF0 if shape[1] % 2 else 0)  # behind the last code: anything
+    found, wanted = pack_nibbles(packed, shape[1]), pack_codes(codes, 4)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    assert np.array_equal(found, wanted)
 
 
 def test_tiles_give_dense_weights_and_groups_back() -> None:

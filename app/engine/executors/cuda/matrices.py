@@ -23,13 +23,14 @@ from kernels.cuda.pack import (
     pack_codes,
     pack_dense,
     pack_groups,
+    pack_nibbles,
     padded_columns,
 )
 
 Arrays = dict[str, npt.NDArray[Any]]
 GATE_ROWS = 8  # gate and up alternate by so many rows
 _SUPER_COLUMNS = 256
-_DENSE_BITS = 16
+_DENSE_BITS, _NIBBLE_BITS = 16, 4
 _BLOCK_WEIGHTS = 1 << 22
 _OF_COLUMNS = ("perm",)  # fields that are no rows
 _SCHEMES = {
@@ -199,10 +200,7 @@ def _pack_quantized(linear: Linear) -> Arrays:
     quant = linear.quant
     assert quant is not None
     assert linear.packed is not None
-    codes = unpack_codes(linear.packed, quant.bits, linear.shape[1], signed=False)
-    if quant.scheme is NativeScheme.SYM:
-        codes = codes ^ np.uint8(1 << (quant.bits - 1))  # two's complement -> offset binary
-    arrays: Arrays = {"codes": pack_codes(codes, quant.bits)}
+    arrays: Arrays = {"codes": _pack_codes(linear.packed, quant, linear.shape[1])}
     stored = linear.arrays()
     for name in ("scales", "biases", "zeros"):
         if name in stored:
@@ -211,6 +209,18 @@ def _pack_quantized(linear: Linear) -> Arrays:
         if name in stored:
             arrays[name] = _pack_supers(stored[name], quant.bits, linear.shape[1])
     return arrays
+
+
+def _pack_codes(
+    packed: npt.NDArray[np.uint8], quant: QuantScheme, num_columns: int
+) -> npt.NDArray[Any]:
+    """Two's complement becomes offset binary."""
+    is_signed, sign = quant.scheme is NativeScheme.SYM, 1 << (quant.bits - 1)
+    if quant.bits == _NIBBLE_BITS:
+        flip = np.uint8(sign << 4 | sign if is_signed else 0)
+        return pack_nibbles(packed ^ flip, num_columns)
+    codes = unpack_codes(packed, quant.bits, num_columns, signed=False)
+    return pack_codes(codes ^ np.uint8(sign) if is_signed else codes, quant.bits)
 
 
 def _pack_groups(
