@@ -27,11 +27,14 @@ __device__ __forceinline__ Place place_of(int row, int column) {
     return {column / kStepColumns, row % 8 * 4 + in_fragment % 8 / 2, inner / 16, 2 * r + in_fragment % 2};
 }
 
-__device__ __forceinline__ int three_bit_code(const u32* words, int pair, int half_index) {
+// `word(i)` is word i of the three that hold a step of a lane.
+template <class Word>
+__device__ __forceinline__ int three_bit_code(Word word, int pair, int half_index) {
     const int shift = 16 * half_index;
-    if (pair < 15) return words[pair / 5] >> (3 * (pair % 5) + shift) & 7;
+    if (pair < 15) return word(pair / 5) >> (3 * (pair % 5) + shift) & 7;
     int code = 0;
-    for (int bit = 0; bit < 3; ++bit) code |= (words[bit] >> (15 + shift) & 1) << bit;
+#pragma unroll
+    for (int bit = 0; bit < 3; ++bit) code |= (word(bit) >> (15 + shift) & 1) << bit;
     return code;
 }
 
@@ -47,12 +50,11 @@ __device__ float code_at(const GemvArgs& m, int tile, const Place& p) {
 #elif BITS == 16
     return __half2float(reinterpret_cast<const half*>(m.codes)[((step * 4 + p.fragment) * 32 + p.lane) * 8 + p.value]);
 #else
-    u32 words[3];
-    for (int i = 0; i < 3; ++i) {
-        const int word = p.step % 4 * 3 + i;
-        words[i] = reinterpret_cast<const u32*>(m.codes)[((step / 4 * 3 + word / 4) * 32 + p.lane) * 4 + word % 4];
-    }
-    return three_bit_code(words, p.fragment * 4 + p.value / 2, p.value % 2);
+    const auto word = [&](int i) {
+        const int place = p.step % 4 * 3 + i;
+        return reinterpret_cast<const u32*>(m.codes)[((step / 4 * 3 + place / 4) * 32 + p.lane) * 4 + place % 4];
+    };
+    return three_bit_code(word, p.fragment * 4 + p.value / 2, p.value % 2);
 #endif
 }
 

@@ -146,6 +146,8 @@ class _Kernel:
 
     def _load(self, words: list[str], operands: list[str]) -> str:
         kind, targets = _TYPES[words[-1]], _list(operands[0])
+        if words[-1].startswith("s"):
+            kind = kind.removeprefix("u")  # a wider register gets the sign, too
         address = self._address(operands[1], words[0])
         loads = (
             f"{self._value(target)} = ptx::load<{kind}>(address + {index} * sizeof({kind}));"

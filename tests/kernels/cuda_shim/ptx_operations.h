@@ -86,6 +86,22 @@ inline float abs_ftz_f32(float a) { return fabsf(a); }
 inline float ex2_approx_ftz_f32(float a) { return exp2f(a); }
 inline float rcp_approx_ftz_f32(float a) { return 1.0f / a; }
 inline float rsqrt_approx_ftz_f32(float a) { return 1.0f / sqrtf(a); }
+inline float sin_approx_ftz_f32(float a) { return sinf(a); }
+inline float cos_approx_ftz_f32(float a) { return cosf(a); }
+inline float cvt_rni_f32_f32(float a) { return rintf(a); }
+inline float cvt_rmi_ftz_f32_f32(float a) { return floorf(a); }
+inline u32 cvt_rzi_ftz_s32_f32(float a) { return static_cast<u32>(static_cast<s32>(a)); }
+inline float cvt_ftz_sat_f32_f32(float a) { return fminf(fmaxf(a, 0.0f), 1.0f); }
+// Rounded down, and towards zero: a double holds the product exactly, and of sums enough.
+inline float round_down(double exact) {
+    const float nearest = static_cast<float>(exact);
+    return nearest > exact ? nextafterf(nearest, -HUGE_VALF) : nearest;
+}
+inline float fma_rm_ftz_f32(float a, float b, float c) { return round_down(static_cast<double>(a) * b + c); }
+inline float add_rz_ftz_f32(float a, float b) {
+    const double exact = static_cast<double>(a) + b;
+    return exact < 0 ? -round_down(-exact) : round_down(exact);
+}
 inline u32 shl_b32(u32 a, u32 count) { return count < 32 ? a << count : 0; }
 inline u64 shl_b64(u64 a, u32 count) { return count < 64 ? a << count : 0; }
 inline u32 shr_u32(u32 a, u32 count) { return count < 32 ? a >> count : 0; }
@@ -153,6 +169,9 @@ PTX_COMPARE(lt_u32, u32, a < b)
 PTX_COMPARE(le_u32, u32, a <= b)
 PTX_COMPARE(gt_u32, u32, a > b)
 PTX_COMPARE(ge_u32, u32, a >= b)
+PTX_COMPARE(ne_s16, u16, a != b)
+PTX_COMPARE_SIGNED(lt_s64, u64, s64, a < b)
+PTX_COMPARE_SIGNED(ge_s64, u64, s64, a >= b)
 PTX_COMPARE_SIGNED(lt_s32, u32, s32, a < b)
 PTX_COMPARE_SIGNED(le_s32, u32, s32, a <= b)
 PTX_COMPARE_SIGNED(gt_s32, u32, s32, a > b)

@@ -1,0 +1,92 @@
+"""NVRTC's PTX of single kernels, on the fibers, against the same float64 as their sources.
+
+Where functions of the C library become NVIDIA's own instructions, bits differ from the twins'.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernels.cuda import nvrtc
+from kernels.cuda.source import ModuleSource
+from tests.kernels import test_cuda_attention as attention
+from tests.kernels import test_cuda_copy as copy
+from tests.kernels import test_cuda_delta_net as delta_net
+from tests.kernels import test_cuda_experts as experts
+from tests.kernels import test_cuda_latent as latent
+from tests.kernels import test_cuda_rows as rows
+from tests.kernels.cuda_heads import TURNINGS
+from tests.kernels.cuda_host import HostModule, Schedule
+from tests.kernels.cuda_matrices import VARIANTS
+from tests.kernels.test_cuda_ptx import ptx_module
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not nvrtc.is_installed(), reason="needs NVRTC and Linux's fibers"
+)
+
+
+def build(path: Path, macros: Any = ()) -> HostModule:
+    """As `build_host_module`."""
+    return ptx_module(ModuleSource(path.name, tuple(dict(macros).items())))
+
+
+@pytest.fixture(autouse=True)
+def of_ptx(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (attention, copy, delta_net, experts, latent):
+        monkeypatch.setattr(module, "build_host_module", build)
+
+
+def rest_is_slow(names: Any, count: int) -> list[Any]:
+    """Each is translated and compiled by itself."""
+    names = list(names)
+    slow = (pytest.param(name, marks=pytest.mark.slow) for name in names[count:])
+    return [*names[:count], *slow]
+
+
+@pytest.mark.parametrize(
+    "name", rest_is_slow(sorted(VARIANTS, key=lambda name: name != "w3-zero-g32"), 1)
+)
+def test_rows(name: str) -> None:
+    rows.check(name, build)
+
+
+@pytest.mark.parametrize("int8_kv", [False, True], ids=["halfs", "int8"])
+@pytest.mark.parametrize("name", TURNINGS)
+def test_heads_of_few_rows_and_of_chunks(name: str, int8_kv: bool) -> None:
+    attention.test_heads_are_normed_turned_and_stored(name, int8_kv)
+
+
+@pytest.mark.parametrize("num_tokens", [1, 19])
+@pytest.mark.parametrize("name", experts.ROUTERS)
+def test_routers(name: str, num_tokens: int) -> None:
+    experts.test_the_router_chooses_and_weighs_as_float64(name, num_tokens)
+
+
+def test_sums_of_experts() -> None:
+    experts.test_the_experts_add_up(1, has_shared=True)
+
+
+def test_copies() -> None:
+    copy.test_every_element_is_copied(Schedule.REVERSE)
+    copy.test_every_element_is_read(Schedule.GREEDY)
+
+
+@pytest.mark.slow
+def test_delta_nets() -> None:
+    delta_net.test_a_sequence_in_pieces_equals_float64(delta_net.Net())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", latent.CASES)
+def test_latent_attention(name: str) -> None:
+    latent.test_attention_over_latent_vectors_equals_float64(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("int8_kv", [False, True], ids=["halfs", "int8"])
+def test_latent_rows(int8_kv: bool) -> None:
+    latent.test_a_latent_row_is_normed_turned_and_stored(has_rope=True, int8_kv=int8_kv)
