@@ -111,7 +111,7 @@ def test_what_the_kernels_cannot_run_is_refused_before_the_card_is_touched(
     with pytest.raises(UnsupportedError):
         load(model_dir, "cuda")
     loaded = load(model_dir, "auto")
-    assert loaded.model.device_note.startswith("The cuda executor does not implement this yet; ")
+    assert loaded.model.device_note.startswith("The cuda executor does not implement this yet. ")
     loaded.close()
 
 
