@@ -197,3 +197,15 @@ def test_a_dead_engine_shows_what_was_kept_of_it(program: Program) -> None:
     assert "Fatal Python error" in dialog.text.toPlainText()
     dialog.close_button.click()
     assert report.is_file()
+
+
+def test_banners_that_come_one_after_the_other_have_room(qtbot: QtBot, program: Program) -> None:
+    page = program.window.chat_page
+    stack = page.banners
+    stack.show_error(ErrorInfo("EngineError", "The engine failed."))
+    qtbot.wait(50)
+    stack.show_worker_died("The engine stopped unexpectedly.", Path("crash.txt"))
+    qtbot.waitUntil(lambda: page._stack.y() >= stack.y() + stack.height(), timeout=5000)
+    assert len(stack.banners) == 2
+    for banner in stack.banners:
+        assert banner.height() >= banner.heightForWidth(banner.width())

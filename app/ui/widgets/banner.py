@@ -23,7 +23,7 @@ from app.ui.icons import IconButton, IconLabel
 from app.ui.problems import Problem
 from app.ui.theme import set_role
 
-_MOST_OF_WINDOW = 0.35
+_MOST_OF_WINDOW = 0.45
 
 
 class BannerTone(StrEnum):
@@ -110,7 +110,8 @@ class Banner(QFrame):
 class BannerStack(QScrollArea):
     """The banners of one place, newest last; a message that is already shown is not repeated.
 
-    They take a third of the window at most, and scroll then.
+    They take less than half of the window, and scroll beyond that; the newest is shown from its
+    first line on.
 
     `again` shows a banner once more on the stack that it is given: one built later, which may
     speak another language.
@@ -148,6 +149,7 @@ class BannerStack(QScrollArea):
         self.rows.addWidget(banner)
         self.show()
         self._fit()
+        self._fit_later()
         QTimer.singleShot(0, self, self._show_newest)
 
     def remove(self, key: str) -> None:
@@ -163,21 +165,32 @@ class BannerStack(QScrollArea):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._content and event.type() == QEvent.Type.LayoutRequest:
-            self._fit()
+            self._fit_later()
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
+        self._fit_later()
+
+    def _fit_later(self) -> None:
+        """When a new banner is there, and not while a layout above is at work: it would not notice
+        that this has grown."""
+        QTimer.singleShot(0, self, self._fit)
 
     def _fit(self) -> None:
         needed = self.rows.totalHeightForWidth(self.width())
         if needed < 0:  # no text among them wraps
             needed = self.rows.totalSizeHint().height()
-        self.setFixedHeight(min(needed, round(self.window().height() * _MOST_OF_WINDOW)))
+        height = min(needed, round(self.window().height() * _MOST_OF_WINDOW))
+        if height != self.height():
+            self.setFixedHeight(height)
+            if (parent := self.parentWidget()) is not None and (layout := parent.layout()):
+                layout.invalidate()
+                layout.activate()
 
     def _show_newest(self) -> None:
-        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+        if self._banners:
+            self.verticalScrollBar().setValue(self.banners[-1].y() - self.rows.spacing())
 
     def take_over(self, old: BannerStack) -> None:
         """Shows what `old` shows."""
