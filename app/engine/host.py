@@ -274,10 +274,8 @@ class EngineHost:
             self._fail(_describe(error))
 
     def _add(self, request: Request, handle: RequestHandle) -> None:
-        if not self._requests.open(handle):
-            return
         self._wake()
-        if request.request_id not in self._requests:  # the model could not be loaded again
+        if not self._requests.open(handle):
             return
         try:
             engine = self._ready_engine().engine

@@ -23,9 +23,6 @@ class OpenRequests:
         """Requests that wait for their prompt to be encoded."""
         return len(self._preparing)
 
-    def __contains__(self, request_id: str) -> bool:
-        return request_id in self._handles
-
     def open(self, handle: RequestHandle) -> bool:
         """False, and the handle knows why, where a request of that id is open."""
         if handle.request_id in self._handles:

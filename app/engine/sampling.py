@@ -17,6 +17,7 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Collection
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -107,15 +108,26 @@ class Sampler:
         # Python's and OpenAI's seeds may be negative.
         self.seed = secrets.randbits(64) if params.seed is None else params.seed % 2**64
         self.num_sampled = 0
-        self.is_seen = np.zeros(vocab_size, dtype=np.bool_)  # in the prompt or the output
-        self.is_seen[np.asarray(prompt_ids, dtype=np.int64)] = True
-        self.num_output = np.zeros(vocab_size, dtype=np.int32)
+        self._prompt_ids, self._vocab_size = prompt_ids, vocab_size
         self.logprobs: RankedLogprobs | None = None  # of the last token, where asked for
         self._fault: Exception | None = None
         self._matcher = matcher
         self._num_logprobs = _checked_logprobs(num_logprobs)
         self._bias = _dense_bias(params, vocab_size)
         self._stop_ids = np.array(sorted(stop_ids), np.int64)
+
+    # A byte and four for each token of the vocabulary: not for a request that still waits.
+    @cached_property
+    def is_seen(self) -> npt.NDArray[np.bool_]:
+        """Which tokens are in the prompt or the output, [vocab_size]."""
+        is_seen = np.zeros(self._vocab_size, dtype=np.bool_)
+        is_seen[np.asarray(self._prompt_ids, dtype=np.int64)] = True
+        return is_seen
+
+    @cached_property
+    def num_output(self) -> npt.NDArray[np.int32]:
+        """How often each token is in the output, [vocab_size]."""
+        return np.zeros(self._vocab_size, dtype=np.int32)
 
     @property
     def needs_logits(self) -> bool:
