@@ -32,8 +32,10 @@ def run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     log: Path | None = None,
-) -> None:
-    """Runs to the end, with its output in `log`; a failure is a PackagingError with the last lines.
+    accepted: Sequence[int] = (0,),
+) -> int:
+    """Runs to the end, with its output in `log`; returns the exit code. One that is not `accepted`
+    is a PackagingError with the last lines.
 
     What is still running at the end of the time goes with its whole group.
     """
@@ -41,8 +43,9 @@ def run(
     code, output = _run_group(words, timeout_s, cwd, env)
     if log is not None:
         log.write_text(output, encoding="utf-8", errors="replace")
-    if code != 0:
+    if code not in accepted or code is None:
         raise PackagingError(f"{_describe(words, code, timeout_s)}\n{_tail(output)}")
+    return code
 
 
 def capture(

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +28,8 @@ mkdir -p "$0/tmp/.X11-unix" && mount --bind /tmp/.X11-unix "$0/tmp/.X11-unix" &&
 exec chroot "$0" "$@"
 """
 _GRACE_S = 15
+# By wineserver, a second after a program has ended and its process has not.
+_KILLED = 128 + 9
 
 
 class Wine:
@@ -65,8 +68,15 @@ class Wine:
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
     ) -> None:
-        """A Windows program to its end; PackagingError as `tools.run`."""
-        run(self._command(command, timeout_s, env), timeout_s=timeout_s + _GRACE_S, log=log)
+        """A Windows program to its end; PackagingError as `tools.run`.
+
+        On a busy machine a program that ended well may still be killed by Wine, which then hides
+        its exit code: callers look at what it did.
+        """
+        words, end_s = self._command(command, timeout_s, env), time.monotonic() + timeout_s
+        code = run(words, timeout_s=timeout_s + _GRACE_S, log=log, accepted=(0, _KILLED))
+        if code == _KILLED and time.monotonic() >= end_s:
+            raise PackagingError(f"{command[0]} was ended after {timeout_s:.0f} s.")
 
     def start(
         self, command: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None

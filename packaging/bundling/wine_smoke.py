@@ -62,6 +62,8 @@ class WineSmoke:
         shutil.rmtree(self._wine.drive.parent, ignore_errors=True)
         self._wine.prepare()
         wine_shims.install(self._wine, self._options.work)
+        for font in (self._wine.root / "usr/share/wine/fonts").glob("NotoSansCJK-*.ttc"):
+            shutil.copy(font, self._wine.drive / "windows" / "Fonts")  # for the self-test's picture
 
     def _install(self) -> None:
         """By the installer; without one, as by the portable zip."""
@@ -192,10 +194,11 @@ class WineSmoke:
         if (self._installed / "_internal").exists() or not (self._data / "models/starter").is_dir():
             raise PackagingError("The uninstaller left the program, or took the user's models.")
         try:
-            self._query(rf"{_CLASSES}\DeepInfer.gguf")
+            left = self._query(rf"{_CLASSES}\DeepInfer.gguf")
         except PackagingError:
             return
-        raise PackagingError("The uninstaller left the registry's association.")
+        if "GGUF" in left:
+            raise PackagingError("The uninstaller left the registry's association.")
 
     def _result(self, name: str) -> Path:
         """Where a result of this name goes: those of the full bundle have another."""
