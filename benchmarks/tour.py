@@ -69,11 +69,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as own:
         folder = Path(words[0]).resolve() if words else Path(own)
         chosen = [look for look in LOOKS if look.name in words[1:] or not words[1:]]
-        codes = [_start(look, folder) for look in chosen]
+        codes = []
         for look in chosen:
-            for theme in ("light", "dark"):
-                pictures = sorted((folder / f"{look.name}-{theme}").glob("*.png"))
-                write_sheet(pictures, _SHEETS / f"{look.name}-{theme}.jpg")
+            codes.append(_start(look, folder))
+            for mode in _MODES:
+                name = f"{look.name}-{mode.value}"
+                write_sheet(sorted((folder / name).glob("*.png")), _SHEETS / f"{name}.jpg")
     return max(codes)
 
 
@@ -107,7 +108,7 @@ def _open_window(look: Look, mode: ThemeMode) -> Iterator[WindowDriver]:
     with own_home() as home, contextlib.chdir(home):
         # A relative home, so that no picture shows a path of this machine.
         os.environ["DEEPINFER_HOME"] = "DeepInfer"
-        with WindowDriver(temperature=0.0, max_tokens=160, **settings) as driver:
+        with WindowDriver(temperature=0.0, max_tokens=48, **settings) as driver:
             driver.window.resize(look.width, look.height)
             yield driver
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from app.core.events import (
     EngineState,
@@ -80,6 +80,8 @@ def chat_conversation(program: Program) -> None:
     page.composer.set_text("Write a longer answer, please")
     for second in range(60):
         page.panel.live.add_memory(_memory(second))
+    while page.transcript._work.is_running:
+        QApplication.processEvents()
     page.transcript.verticalScrollBar().setValue(0)
 
 

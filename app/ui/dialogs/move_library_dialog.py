@@ -94,3 +94,5 @@ class MoveLibraryDialog(QDialog):
             layout.addWidget(widget)
         layout.addLayout(folder)
         layout.addLayout(buttons)
+        width = self.minimumWidth()
+        self.resize(width, layout.totalHeightForWidth(width))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionJob, ConversionOptions, ConversionState
@@ -103,6 +103,8 @@ class ConvertPage(QWidget):
 
     def _show_only(self, *cards: QWidget) -> None:
         for card in self._cards:
+            if card not in cards and card.isAncestorOf(QApplication.focusWidget()):
+                self.setFocus()  # else Qt chooses what happens to come next
             card.setVisible(card in cards)
         self._pick_another.setVisible(self.drop_zone not in cards)
         self._column.scroll_to_top()
