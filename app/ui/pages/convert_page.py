@@ -103,7 +103,8 @@ class ConvertPage(QWidget):
 
     def _show_only(self, *cards: QWidget) -> None:
         for card in self._cards:
-            if card not in cards and card.isAncestorOf(QApplication.focusWidget()):
+            focused = QApplication.focusWidget()
+            if focused is not None and card not in cards and card.isAncestorOf(focused):
                 self.setFocus()  # else Qt chooses what happens to come next
             card.setVisible(card in cards)
         self._pick_another.setVisible(self.drop_zone not in cards)
