@@ -192,27 +192,24 @@ __device__ void stage(const GemvArgs& args, const Batch& batch, half* x, int str
     }
 }
 
-// [count / kGroupColumns][TOKENS]: what an affine group's bias is multiplied with. Four threads a sum, each of what stands
-// together for the lanes of one t.
+// [count / kGroupColumns][TOKENS]: what an affine group's bias is multiplied with. For each t of a lane, a group's halfs
+// stand together.
 __device__ void sum_groups(const half* x, int stride, int count, float* sums) {
     constexpr int kSteps = kGroupColumns > kStepColumns ? kGroupColumns / kStepColumns : 1;
-    const int num_parts = count / kGroupColumns * TOKENS * 4;
-    // Every thread takes as many turns: the compiler must see that shuffles are of whole warps.
-    for (int first = 0; first < num_parts; first += kThreads) {
-        const int part = min(first + static_cast<int>(threadIdx.x), num_parts - 1), which = part / 4;
-        const half* at = x + which % TOKENS * stride + staged_place(which / TOKENS * kGroupColumns) + part % 4 * 16;
+    constexpr int kTogether = kGroupColumns / kSteps / 4;
+    const int num_sums = count / kGroupColumns * TOKENS;
+    for (int i = threadIdx.x; i < num_sums; i += kThreads) {
+        const half* at = x + i % TOKENS * stride + staged_place(i / TOKENS * kGroupColumns);
         float sum = 0.0f;
 #pragma unroll
-        for (int step = 0; step < kSteps; ++step) {
+        for (int part = 0; part < 4 * kSteps; ++part) {
 #pragma unroll
-            for (int i = 0; i < kGroupColumns / kSteps / 4; i += 2) {
-                const half2 pair = *reinterpret_cast<const half2*>(at + step * kStepColumns + i);
+            for (int j = 0; j < kTogether; j += 2) {
+                const half2 pair = *reinterpret_cast<const half2*>(at + part * 16 + j);
                 sum += __low2float(pair) + __high2float(pair);
             }
         }
-        sum += __shfl_xor_sync(kAllLanes, sum, 1);
-        sum += __shfl_xor_sync(kAllLanes, sum, 2);
-        if (part % 4 == 0 && first + threadIdx.x < num_parts) sums[which] = sum;
+        sums[i] = sum;
     }
 }
 
