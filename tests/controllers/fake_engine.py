@@ -1,7 +1,8 @@
 """An engine without a model, for the controller's tests: what it does is the user's message.
 
-`count N` streams N numbers, `forever` streams until cancelled, `fail` is refused, `break` fails
-after some text, `die` ends the process after some text, `echo` repeats the request's messages.
+`count N` streams N numbers, `essay N` N tokens of Markdown as fast as a card does, `forever`
+streams until cancelled, `fail` is refused, `break` fails after some text, `die` ends the process
+after some text, `echo` repeats the request's messages.
 Its port BUSY_PORT is taken, DEADLY_PORT ends the process; at any other one request runs.
 """
 
@@ -58,6 +59,40 @@ from app.workers.commands import (
 )
 
 BUSY_PORT, DEADLY_PORT = 81, 82
+SLOW_LOAD_S = 1.5
+CHARS_A_TOKEN = 4
+_SECTION = """## Part {n}
+
+The *sum* $\\sum_{{i=1}}^{{n}} x_i^2$ and **half** of it, $\\frac{{1}}{{2}}$, as `f({n})` says.
+
+$$\\int_0^1 e^{{-x^2}}\\,dx = \\frac{{\\sqrt{{\\pi}}}}{{2}}$$
+
+```python
+def f(x: int) -> str:
+    # What is asked for in part {n}, in a line that is as long as such lines are.
+    return f"{{x}} of {n}"
+
+
+class Part{n}(Section):
+    number = {n}
+```
+
+| name | value |
+|---|--:|
+| a | {n} |
+| b | 2 |
+
+1. first
+2. second
+   - below
+
+"""
+
+
+def essay(num_tokens: int) -> str:
+    """LaTeX, code, tables and lists."""
+    num_chars = num_tokens * CHARS_A_TOKEN
+    return "".join(_SECTION.format(n=n) for n in range(num_chars // 300))[:num_chars]
 
 
 def measured(request: Request) -> PromptMeasured:
@@ -116,12 +151,18 @@ class FakeEngine:
         self._post(EngineStateChanged(EngineState.LOADING))
         if command.model_dir.name == "die":
             os._exit(9)
+        if command.model_dir.name == "slow":
+            threading.Timer(SLOW_LOAD_S, self._post, [self._ready(command)]).start()
+            return
         if command.model_dir.name == "missing":
             error = ErrorInfo.from_exception(InvalidSourceError("There is no such model."))
             self._post(EngineStateChanged(EngineState.FAILED, error=error))
             return
-        self._post(EngineStateChanged(EngineState.READY, create_model(command.model_dir)))
+        self._post(self._ready(command))
         self._post(MemorySampled(1, 2, 3, 4, 5_000_000_000, 8_000_000_000))
+
+    def _ready(self, command: LoadModel) -> EngineStateChanged:
+        return EngineStateChanged(EngineState.READY, create_model(command.model_dir))
 
     def _reply(self, request: Request) -> None:
         if request.continues_reply:
@@ -138,6 +179,8 @@ class FakeEngine:
         if word == "echo":
             echo = "|".join(f"{message.role}:{message.content}" for message in request.messages)
             self._post(TokensGenerated(request.request_id, (0,), echo))
+        elif word == "essay":
+            self._write_essay(request, int(number))
         elif word != "silence":
             self._stream(request, word, int(number) if number else None)
         self._finish(request, word)
@@ -149,6 +192,16 @@ class FakeEngine:
                 return
             time.sleep(0.002)
             if word in ("die", "break") and number == 20:
+                return
+
+    def _write_essay(self, request: Request, num_tokens: int) -> None:
+        text = essay(num_tokens)
+        for position in range(0, len(text), CHARS_A_TOKEN):
+            piece = text[position : position + CHARS_A_TOKEN]
+            self._post(TokensGenerated(request.request_id, (position,), piece))
+            if position % (8 * CHARS_A_TOKEN) == 0:
+                time.sleep(0.002)
+            if {request.request_id, "all"} & self._cancelled:
                 return
 
     def _finish(self, request: Request, word: str) -> None:

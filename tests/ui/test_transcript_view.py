@@ -143,7 +143,7 @@ def test_long_conversations_come_in_pages(qtbot: QtBot, view: TranscriptView) ->
 def test_what_is_looked_at_stays_while_earlier_turns_are_built(
     qtbot: QtBot, view: TranscriptView
 ) -> None:
-    long_text = "\n\n".join(f"paragraph {number} " + "of words " * 30 for number in range(60))
+    long_text = "\n\n".join(f"paragraph {number} " + "of words " * 30 for number in range(8))
     view.show_turns([reply(number, f"{number} {long_text}") for number in range(20)])
     qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 2000, timeout=10_000)
     QApplication.processEvents()

@@ -20,7 +20,7 @@ _REPAINT_MS = 33
 _COST_FACTOR = 3
 # 1,000 characters take about 5 ms. What was said long ago comes by many thousands at once.
 _CHARS_A_STEP = 1500
-_STEPS_AT_ONCE = 2
+_CODE_CHARS = 500  # what the frame of a block of code costs, in characters
 
 
 class _Prose:
@@ -101,8 +101,7 @@ class MarkdownView(QWidget):
         self._splitter.feed(self._pending)
         self._pending = ""
         self._work.start(self._draw())
-        for _ in range(_STEPS_AT_ONCE):
-            self._work.step()
+        self._work.step()
         self._last_cost_ms = (time.perf_counter() - started) * 1000
 
     def finish(self) -> None:
@@ -125,12 +124,13 @@ class MarkdownView(QWidget):
         while blocks:
             count = count_together(blocks, _CHARS_A_STEP)
             block, blocks = join_blocks(blocks[:count]), blocks[count:]
-            if num_chars + len(block.text) > _CHARS_A_STEP and num_chars:
+            cost = len(block.text) + (_CODE_CHARS if block.is_code else 0)
+            if num_chars + cost > _CHARS_A_STEP and num_chars:
                 num_chars = 0
                 yield
             self._draw_block(block)
             self._num_drawn += count if block.is_closed else 0
-            num_chars += len(block.text)
+            num_chars += cost
         if self._is_finished:
             self._close_code()
         self.setMinimumHeight(0)

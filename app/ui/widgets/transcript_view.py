@@ -18,8 +18,8 @@ from app.ui.widgets.reply_card import ReplyCard
 from app.ui.widgets.user_card import UserCard
 
 _COLUMN_WIDTH = 780
-_PAGE_TURNS = 30
-_CARDS_AT_ONCE = 6  # a card costs about 4 ms to build, the first of its text included
+_PAGE_TURNS, _PAGE_CHARS = 30, 60_000
+_CARDS_AT_ONCE, _CHARS_AT_ONCE = 6, 3000  # about 4 ms a card, and 5 ms for 1,000 characters
 _FOLLOW_SLACK_PX = 32
 _SETTLE_MS = 50
 _MARGIN = 24
@@ -58,7 +58,7 @@ class TranscriptView(QScrollArea):
         self._mark = ContextMark(self)
         self._mark.hide()
         self._column = QVBoxLayout()
-        self._row = QHBoxLayout()
+        self._row, self._inner = QHBoxLayout(), QWidget()
         self._show_earlier = QPushButton(self.tr("Show earlier messages"))
         self.end_button = IconButton("chevron_down", self.tr("Jump to the end"), self, size=22)
         self._build()
@@ -91,11 +91,15 @@ class TranscriptView(QScrollArea):
     def show_turns(self, turns: Sequence[Turn]) -> None:
         """Shows the end of a conversation; what is above that follows in steps."""
         self._clear()
-        cut = max(0, len(turns) - _PAGE_TURNS)
+        cut = _start_of_page(turns)
         self._earlier, self._unbuilt = list(turns[:cut]), list(turns[cut:])
         self._work.start(self._build_upwards())
-        for _ in range(_CARDS_AT_ONCE):
+        num_chars = 0
+        for turn in turns[: -_CARDS_AT_ONCE - 1 : -1]:
             self._work.step()
+            num_chars += len(turn.content)
+            if num_chars > _CHARS_AT_ONCE:
+                break
         self._update_regenerate()
         self._follow()
 
@@ -114,6 +118,7 @@ class TranscriptView(QScrollArea):
 
     def begin_reply(self, model_name: str, text: str = "") -> None:
         """An empty reply; `text` when it has been running already."""
+        self._settling.stop()  # what grows from now on is below what is looked at
         self._reply = self._create_reply_card(model_name)
         self._add_card(self._reply)
         if text:
@@ -175,7 +180,7 @@ class TranscriptView(QScrollArea):
         self._row.setContentsMargins(bar_width, 0, 0, 0)
         margin = _MARGIN - frame - bar_width
         self._column.setContentsMargins(margin, _MARGIN, margin, _MARGIN)
-        self._column.parentWidget().setMaximumWidth(_COLUMN_WIDTH - 2 * bar_width)
+        self._inner.setMaximumWidth(_COLUMN_WIDTH - 2 * bar_width)
 
     def _create_card(self, turn: Turn) -> Card:
         if turn.role == "user":
@@ -221,7 +226,7 @@ class TranscriptView(QScrollArea):
                 card.set_can_regenerate(card is self._cards[-1] and card is not self._reply)
 
     def _on_show_earlier_clicked(self) -> None:
-        cut = max(0, len(self._earlier) - _PAGE_TURNS)
+        cut = _start_of_page(self._earlier)
         self._unbuilt = self._earlier[cut:] + self._unbuilt
         self._earlier = self._earlier[:cut]
         self._work.start(self._build_upwards())
@@ -288,13 +293,21 @@ class TranscriptView(QScrollArea):
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
     def _create_content(self) -> QWidget:
-        column = QWidget()
-        column.setMaximumWidth(_COLUMN_WIDTH)
-        column.setLayout(self._column)
+        self._inner.setLayout(self._column)
         content = QWidget()
         content.setLayout(self._row)
         self._row.addStretch(1)
-        self._row.addWidget(column, 1000)
+        self._row.addWidget(self._inner, 1000)
         self._row.addStretch(1)
         self._fit_column()
         return content
+
+
+def _start_of_page(turns: Sequence[Turn]) -> int:
+    """The first of the last turns that are shown together."""
+    num_chars = 0
+    for count, turn in enumerate(reversed(turns), 1):
+        num_chars += len(turn.content)
+        if count == _PAGE_TURNS or num_chars > _PAGE_CHARS:
+            return len(turns) - count
+    return 0
