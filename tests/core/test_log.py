@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from app.core import secrets
 from app.core.log import configure_logging
 from app.core.secrets import remember_secret
 
 
 @pytest.fixture(autouse=True)
-def _restore_root_logger() -> Iterator[None]:
+def _restore_root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # What other tests asked models would be hidden in what is logged here.
+    monkeypatch.setattr(secrets, "_prompt_lines", {})
     root = logging.getLogger()
     level, handlers, factory = root.level, list(root.handlers), logging.getLogRecordFactory()
     # pytest undoes what it replaces in `warnings`, not what logging remembers of it.
