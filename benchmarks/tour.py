@@ -69,12 +69,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as own:
         folder = Path(words[0]).resolve() if words else Path(own)
         chosen = [look for look in LOOKS if look.name in words[1:] or not words[1:]]
-        codes = []
-        for look in chosen:
-            codes.append(_start(look, folder))
-            for mode in _MODES:
-                name = f"{look.name}-{mode.value}"
-                write_sheet(sorted((folder / name).glob("*.png")), _SHEETS / f"{name}.jpg")
+        codes = [_start(look, folder) for look in chosen]
     return max(codes)
 
 
@@ -100,6 +95,9 @@ def _walk(look: Look, folder: Path) -> None:
     if look.scale == _WORK_SCALE:
         with _open_window(look, _MODES[0]) as driver:
             _work(driver, Camera(driver.program, folder / look.name, *_MODES, first=len(SCENES)))
+    for mode in _MODES:
+        name = f"{look.name}-{mode.value}"
+        write_sheet(sorted((folder / name).glob("*.png")), _SHEETS / f"{name}.jpg")
 
 
 @contextlib.contextmanager
@@ -108,7 +106,7 @@ def _open_window(look: Look, mode: ThemeMode) -> Iterator[WindowDriver]:
     with own_home() as home, contextlib.chdir(home):
         # A relative home, so that no picture shows a path of this machine.
         os.environ["DEEPINFER_HOME"] = "DeepInfer"
-        with WindowDriver(temperature=0.0, max_tokens=48, **settings) as driver:
+        with WindowDriver(temperature=0.0, max_tokens=120, **settings) as driver:
             driver.window.resize(look.width, look.height)
             yield driver
 

@@ -30,6 +30,9 @@ class CheckRow(QWidget):
         self.figures_button = QPushButton(self.tr("Figures"))
         self.figures_button.setCheckable(True)
         self.figures_button.toggled.connect(self.figures.setVisible)
+        policy = self.figures_button.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # rows with and without figures are alike
+        self.figures_button.setSizePolicy(policy)
         self.figures_button.hide()
         for label in (self.detail, self.figures):
             label.setWordWrap(True)
