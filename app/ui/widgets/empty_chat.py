@@ -53,6 +53,7 @@ class EmptyChat(QScrollArea):
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
+        self.setMinimumHeight(40)  # in a low window messages are above it
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = QWidget()
         self.setWidget(content)

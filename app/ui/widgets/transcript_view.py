@@ -274,6 +274,7 @@ class TranscriptView(QScrollArea):
 
     def _build(self) -> None:
         self.setObjectName("transcript")
+        self.setMinimumHeight(40)  # in a low window messages are above it
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
