@@ -69,6 +69,8 @@ def require_bundle(work: Path) -> Path:
     if not folder.is_dir():
         raise PackagingError(f"PyInstaller left no {folder}; see pyinstaller.log.")
     _write_qt_conf(folder)
+    if not (folder / "deepinfer.exe").is_file():
+        (folder / "deepinfer").symlink_to("deepinfer-desktop")
     return folder
 
 

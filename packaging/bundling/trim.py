@@ -7,6 +7,7 @@ does not stop that, a filter over its tables does.
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Collection
 from pathlib import PurePosixPath
 
 # Modules nobody calls. Not among them, since pyqtgraph imports them at its start: pydoc,
@@ -58,6 +59,7 @@ _DROPPED = (
         "*.a",
     ),
 )
+_KEPT = ("/torch/bin/torch_shm_manager",)  # asked for by torch's import on Linux
 # Qt's own words (buttons of dialogs) in the languages that the program may speak.
 _LANGUAGES = ("en", "zh_CN", "zh_TW", "de", "fr", "es", "ja", "ko", "ru")
 
@@ -69,6 +71,19 @@ _BUILDERS = (
 )
 
 
+# Of transformers' models the reference runs text alone; `modular_*` is what the others are made of.
+_FOREIGN_PARTS = ("convert", "feature", "image", "modular", "processing", "video")
+
+
+def is_reference_module(name: str, families: Collection[str]) -> bool:
+    """Whether a module below `transformers.models` may be asked for by a validation; `families` are
+    the folders of its causal language models."""
+    parts = name.split(".")[2:]
+    if not parts or parts[0] == "auto":
+        return True
+    return parts[0] in families and not parts[-1].startswith(_FOREIGN_PARTS)
+
+
 def is_builder(distribution: str) -> bool:
     """Whether a distribution, by its name, is only there to build."""
     name = distribution.replace("_", "-").lower()
@@ -78,6 +93,8 @@ def is_builder(distribution: str) -> bool:
 def is_kept(destination: str) -> bool:
     """Whether a file at this place in the bundle (either kind of slash) belongs there."""
     path = "/" + destination.replace("\\", "/").lower()
+    if path in _KEPT:
+        return True
     if any(fnmatch.fnmatch(path, pattern.lower()) for pattern in _DROPPED):
         return False
     return not path.endswith(".qm") or not _is_foreign_translation(destination)

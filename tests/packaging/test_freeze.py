@@ -18,6 +18,7 @@ def test_qt_reads_where_its_files_are(tmp_path: Path, folder: str, prefix: str) 
     bundle = tmp_path / "dist" / "DeepInfer"
     (bundle / "_internal" / folder).mkdir(parents=True)
     assert require_bundle(tmp_path) == bundle
+    assert (bundle / "deepinfer").readlink() == Path("deepinfer-desktop")
     settings = QSettings(str(bundle / "qt.conf"), QSettings.Format.IniFormat)
     read = Path(str(settings.value("Paths/Prefix")))
     assert (bundle / read).resolve() == (bundle / prefix).resolve()
