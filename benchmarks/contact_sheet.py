@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 _COLUMNS = 6
 _WIDTH = 320
 _GAP, _CAPTION = 10, 20
-_QUALITY = 45
+_QUALITY = 31  # eight sheets are 2 MB
 
 
 def write_sheet(pictures: Sequence[Path], target: Path) -> None:
