@@ -54,7 +54,7 @@ def test_rows(name: str) -> None:
     rows.check(name, build)
 
 
-@pytest.mark.parametrize("int8_kv", [False, True], ids=["halfs", "int8"])
+@pytest.mark.parametrize("int8_kv", rest_is_slow((False, True), 1))
 @pytest.mark.parametrize("name", TURNINGS)
 def test_heads_of_few_rows_and_of_chunks(name: str, int8_kv: bool) -> None:
     attention.test_heads_are_normed_turned_and_stored(name, int8_kv)
