@@ -106,7 +106,7 @@ def test_products_of_chunks_spill_in_no_common_form(architecture: str) -> None:
 @pytest.mark.parametrize("architecture", ["sm_86", "sm_120"])
 def test_products_of_few_rows_spill_in_no_common_form(architecture: str) -> None:
     for layout in LAYOUTS:
-        # Of narrow groups, two blocks a multiprocessor are worth a few bytes that stay in its cache.
+        # Of narrow groups, two blocks a multiprocessor are worth a few bytes.
         allowed = 64 if layout.group < 128 else 0
         for is_stack, tokens in itertools.product((False, True), (1, MAX_TOKENS)):
             source = replace(layout, is_stack=is_stack, tokens=tokens).source
