@@ -234,9 +234,9 @@ __device__ __forceinline__ void store_rows(const DecodeArgs& args, int slot, int
 __device__ __forceinline__ void stage_queries(const HeadArgs& args, Shared& shared, int row, int first_head,
                                               int num_queries, int position) {
     for (int first = 0; first < num_queries; first += kWarps) {
-        // Beyond the last one, the last one again.
-        const int query = min(first + static_cast<int>(threadIdx.x) / kWarp, num_queries - 1);
-        store_query(args, query_head(args, row, first_head + query), position, shared.queries[query]);
+        // Beyond the last one the last one again, for nothing.
+        const int wanted = first + static_cast<int>(threadIdx.x) / kWarp, query = min(wanted, num_queries - 1);
+        store_query(args, query_head(args, row, first_head + query), position, shared.queries[query], query == wanted);
     }
 }
 

@@ -86,14 +86,15 @@ __device__ __forceinline__ float query_scale(const HeadArgs& args, int position)
 }
 
 // A query as attention reads it, to HEAD_DIM halfs.
-__device__ __forceinline__ void store_query(const HeadArgs& args, const Head& head, int position, half* to) {
+__device__ __forceinline__ void store_query(const HeadArgs& args, const Head& head, int position, half* to,
+                                            bool is_stored = true) {
     float out[kMaxPerLane] = {};
     read_head(args, head, position, out);
     const float scale = query_scale(args, position);
 #pragma unroll
     for (int j = 0; j < kMaxPerLane; ++j) {
         const int i = threadIdx.x % kWarp + j * kWarp;
-        if (i < HEAD_DIM) to[i] = __float2half_rn(out[j] * scale);
+        if (i < HEAD_DIM && is_stored) to[i] = __float2half_rn(out[j] * scale);
     }
 }
 
