@@ -20,8 +20,10 @@ from tests.ui.download_samples import GIB
 from tests.ui.scene_samples import (
     ENTRIES,
     LONG_NAME,
+    MACHINE,
     MIB,
     MODEL,
+    SHORT,
     TURNS,
 )
 
@@ -37,6 +39,8 @@ def tell_engine(program: Program, *events: Event) -> None:
 
 def chat_first_run(program: Program) -> None:
     program.window.show_page(program.window.chat_page)
+    program.controllers.machine.report = MACHINE
+    program.controllers.machine.described.emit(MACHINE)
 
 
 def chat_choose_a_model(program: Program) -> None:
@@ -54,13 +58,7 @@ def chat_loading(program: Program) -> None:
 
 
 def chat_load_failed(program: Program) -> None:
-    error = ErrorInfo(
-        "ResourceError",
-        "The model needs 4.2 GiB of the card's memory (2.4 GiB for weights + 1.6 GiB for 12,000 "
-        "tokens + 0.2 GiB of workspace); 3.1 GiB are free.",
-        "VramPlan(weights=2.4 GiB, kv=1.6 GiB)",
-    )
-    tell_engine(program, EngineStateChanged(EngineState.FAILED, error=error))
+    tell_engine(program, EngineStateChanged(EngineState.FAILED, error=SHORT))
 
 
 def chat_ready(program: Program) -> None:

@@ -7,7 +7,12 @@ from pathlib import Path
 
 from app.chat.attachments import Attachment
 from app.chat.transcript import Turn, TurnStats
-from app.core.events import LoadedModel
+from app.core.cards import Card
+from app.core.device import Machine
+from app.core.errors import MemoryShortageError
+from app.core.events import ErrorInfo, LoadedModel
+from app.core.machine_events import MachineDescribed, ModelSize
+from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
 from app.core.validation_events import (
     Check,
     CheckStatus,
@@ -45,6 +50,42 @@ MODEL = LoadedModel(
     load_s=1.2,
     has_chat_template=True,
     precision="W4A8",
+)
+SHORTAGE = MemoryShortage(
+    card="NVIDIA GeForce RTX 3050 Laptop GPU",
+    needed_bytes=int(5.2 * GIB),
+    free_bytes=3 * GIB,
+    total_bytes=4 * GIB,
+    max_model_len=32768,
+    weights_bytes=int(2.3 * GIB),
+    kv_bytes=int(2.7 * GIB),
+    workspace_bytes=GIB // 5,
+    remedies=(
+        MemoryRemedy(RemedyKind.CONTEXT, 5888, int(2.3 * GIB)),
+        MemoryRemedy(RemedyKind.INT8_KV, 11264, int(2.3 * GIB)),
+        MemoryRemedy(RemedyKind.W3, 11008, int(1.8 * GIB)),
+    ),
+    holders=(MemoryHolder("chrome", GIB), MemoryHolder("DeepInfer", GIB // 4, is_own=True)),
+)
+CARD = Card("NVIDIA GeForce RTX 3050 Laptop GPU", (8, 6), 16, 4 * GIB, (12, 4), "0000:01:00.0")
+SIZES = (
+    ModelSize("1.5B", "cuda", 32_768, 90.0),
+    ModelSize("3B", "cuda", 21_000, 45.0),
+    ModelSize("7B", "cpu", 1900, 4.0),
+    ModelSize("14B", "cpu", 0, 2.0),
+)
+SHORT = ErrorInfo.from_exception(
+    MemoryShortageError("The model needs more.", detail="CUDA error 2", shortage=SHORTAGE)
+)
+MACHINE = MachineDescribed(
+    machine=Machine("AMD Ryzen 5 5600H", 6, 12, 16 * GIB, 9 * GIB),
+    instruction_set="avx2",
+    card=CARD,
+    card_problem="",
+    card_free_bytes=3 * GIB,
+    driver="551.23",
+    disk_free_bytes=120 * GIB,
+    sizes=SIZES,
 )
 QUESTION = "Compare quicksort with merge sort, with code and a table. 中文也可以。"
 REPLY = """<think>

@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.cards import Card
-from app.core.device import Machine
 from app.core.machine_events import MachineDescribed, ModelSize
 from app.core.sentence import Sentence
 from app.core.settings import Topic
 from app.gui import Program
 from app.ui.machine_labels import advice, facts
 from app.ui.widgets.machine_card import MachineCard
+from tests.ui.scene_samples import CARD, MACHINE, SIZES
 from tests.ui.window_support import TIMEOUT_MS, running_program, texts
-
-GIB = 1 << 30
-CARD = Card("NVIDIA GeForce RTX 3050 Laptop GPU", (8, 6), 16, 4 * GIB, (12, 4), "0000:01:00.0")
-SIZES = (
-    ModelSize("1.5B", "cuda", 32_768, 90.0),
-    ModelSize("3B", "cuda", 21_000, 45.0),
-    ModelSize("7B", "cpu", 1900, 4.0),
-    ModelSize("14B", "cpu", 0, 2.0),
-)
 
 
 def report(card: Card | None = CARD, sizes: tuple[ModelSize, ...] = SIZES) -> MachineDescribed:
-    return MachineDescribed(
-        machine=Machine("AMD Ryzen 5 5600H", 6, 12, 16 * GIB, 9 * GIB),
-        instruction_set="avx2",
-        card=card,
-        card_problem="" if card else Sentence("No NVIDIA driver found."),
-        card_free_bytes=3 * GIB,
-        driver="551.23",
-        disk_free_bytes=120 * GIB,
-        sizes=sizes,
-    )
+    problem = "" if card else Sentence("No NVIDIA driver found.")
+    return replace(MACHINE, card=card, card_problem=problem, sizes=sizes)
 
 
 def test_the_facts_of_a_machine() -> None:

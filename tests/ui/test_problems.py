@@ -14,11 +14,10 @@ from pytestqt.qtbot import QtBot
 from app.controllers.conversion import ConversionController
 from app.core import errors
 from app.core.crash_reports import unseen_reports, write_report
-from app.core.errors import AppError, ContextLengthError, MemoryShortageError, RoomError
+from app.core.errors import AppError, ContextLengthError, RoomError
 from app.core.events import EngineState, EngineStateChanged, ErrorInfo
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem, LibraryScanned, VolumeSpace
 from app.core.load_memory import LoadChoice, find_choice
-from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
 from app.gui import Program
 from app.ui.dialogs.crash_report_dialog import CrashReportDialog
 from app.ui.dialogs.details_dialog import DetailsDialog
@@ -27,27 +26,8 @@ from app.ui.widgets.banner import Banner
 from app.ui.widgets.problem_banner import ProblemBanner
 from app.ui.widgets.shortage_banner import ShortageBanner
 from app.workers.commands import Command, LoadModel
+from tests.ui.scene_samples import SHORT
 
-GIB = 1 << 30
-SHORTAGE = MemoryShortage(
-    card="NVIDIA GeForce RTX 3050 Laptop GPU",
-    needed_bytes=int(5.2 * GIB),
-    free_bytes=3 * GIB,
-    total_bytes=4 * GIB,
-    max_model_len=32768,
-    weights_bytes=int(2.3 * GIB),
-    kv_bytes=int(2.7 * GIB),
-    workspace_bytes=GIB // 5,
-    remedies=(
-        MemoryRemedy(RemedyKind.CONTEXT, 5888, int(2.3 * GIB)),
-        MemoryRemedy(RemedyKind.INT8_KV, 11264, int(2.3 * GIB)),
-        MemoryRemedy(RemedyKind.W3, 11008, int(1.8 * GIB)),
-    ),
-    holders=(MemoryHolder("chrome", GIB), MemoryHolder("DeepInfer", GIB // 4, is_own=True)),
-)
-SHORT = ErrorInfo.from_exception(
-    MemoryShortageError("The model needs more.", detail="CUDA error 2", shortage=SHORTAGE)
-)
 MODEL = Path("models") / "Qwen3-4B"
 
 
