@@ -52,10 +52,14 @@ def build(options: Options) -> None:
 
 
 def _strip(bundle: Path) -> None:
-    """Takes from torch's libraries a fifth of their size: names that only a debugger asks for."""
-    libraries = sorted((bundle / "_internal" / "torch" / "lib").glob("lib*.so"))
-    if libraries:
-        run([need("strip", "binutils"), "--strip-unneeded", *libraries])
+    """Takes from the largest libraries names that only a debugger asks for: 100 MiB, and 90 of torch.
+
+    Not from all: some wheels' libraries were changed in a way that stripping breaks.
+    """
+    inner = bundle / "_internal"
+    patterns = ("libpython3*.so*", "cupy/**/*.so", "cupy_backends/**/*.so", "torch/lib/lib*.so")
+    libraries = [path for pattern in patterns for path in sorted(inner.glob(pattern))]
+    run([need("strip", "binutils"), "--strip-unneeded", *libraries])
 
 
 def make_environment(options: Options) -> Path:
