@@ -52,7 +52,7 @@ def build(options: Options) -> None:
 
 
 def _strip(bundle: Path) -> None:
-    """Takes from the largest libraries names that only a debugger asks for: 100 MiB, and 90 of torch.
+    """Takes from large libraries the names that only a debugger asks for: 100 MiB, 90 of torch.
 
     Not from all: some wheels' libraries were changed in a way that stripping breaks.
     """
