@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from app.core.events import EngineState, EngineStateChanged
 from app.core.sentence import Sentence
-from app.workers.grave import describe_exit
+from app.workers.postmortem import describe_exit
 
 
 class ChatState(StrEnum):

@@ -19,7 +19,7 @@ from app.core.errors import WorkerError
 from app.core.events import WorkerDied, WorkerRecovered, WorkerStopped, WorkerUnresponsive
 from app.workers.child import Heartbeat, Listener, run_child
 from app.workers.commands import Command, Shutdown
-from app.workers.grave import WorkerGrave
+from app.workers.postmortem import Postmortem
 
 _logger = logging.getLogger(__name__)
 
@@ -144,7 +144,7 @@ class _Run:
         self._stop_deadline: float | None = None
         self._is_killed = False
         self._is_silent = False
-        self._grave = WorkerGrave(self._name)
+        self._postmortem = Postmortem(self._name)
         self._last_sign_s = time.monotonic()
         self.has_ended = False
 
@@ -170,7 +170,7 @@ class _Run:
         was_asked = self._stop_deadline is not None
         _logger.info("The %s process ended with exit code %s.", self._name, exit_code)
         is_crash = not was_asked and not self._is_killed
-        report = self._grave.report(exit_code) if is_crash and exit_code is not None else None
+        report = self._postmortem.report(exit_code) if is_crash and exit_code is not None else None
         self.has_ended = True
         self._listener(WorkerStopped() if was_asked else WorkerDied(exit_code, report))
 

@@ -21,7 +21,7 @@ _WINDOWS_CODES = {
 }
 
 
-class WorkerGrave:
+class Postmortem:
     """Made before the process starts: what it writes to stderr from then on is its own."""
 
     def __init__(self, name: str) -> None:
