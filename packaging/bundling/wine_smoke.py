@@ -62,8 +62,6 @@ class WineSmoke:
         shutil.rmtree(self._wine.drive.parent, ignore_errors=True)
         self._wine.prepare()
         wine_shims.install(self._wine, self._options.work)
-        for font in (self._wine.root / "usr/share/wine/fonts").glob("NotoSansCJK-*.ttc"):
-            shutil.copy(font, self._wine.drive / "windows" / "Fonts")  # for the self-test's picture
 
     def _install(self) -> None:
         """By the installer; without one, as by the portable zip."""
