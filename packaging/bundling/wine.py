@@ -107,6 +107,7 @@ class Wine:
             "WINEPREFIX": f"/{self._prefix}",
             "WINEDEBUG": "-all",
             "WINEDLLOVERRIDES": _OVERRIDES,
+            "KMP_AFFINITY": "disabled",  # torch's OpenMP asks for GetNumaNodeProcessorMaskEx
             **({"DISPLAY": os.environ["DISPLAY"]} if "DISPLAY" in os.environ else {}),
             **(env or {}),
         }
