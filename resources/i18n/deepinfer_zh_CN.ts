@@ -777,8 +777,12 @@
         <translation>查找</translation>
     </message>
     <message>
-        <source>Search for a model, or name a repository: you see whether it runs and how much context fits this machine before a byte of its weights is fetched. Files go into the standard Hugging Face cache, resume after anything, and are verified. Nothing is sent but the requests for them.</source>
-        <translation>搜索模型，或输入仓库名：在下载任何权重之前，就能看到它能否运行、本机放得下多长的上下文。文件存入标准的 Hugging Face 缓存，任何中断后都能续传，并会校验。除了这些请求，不发送任何数据。</translation>
+        <source>Find a model for this machine</source>
+        <translation>为这台电脑找一个模型</translation>
+    </message>
+    <message>
+        <source>You see whether it runs and how much context fits before a byte of its weights is fetched. Files go into the standard Hugging Face cache, resume after anything, and are verified. Nothing is sent but the requests for them.</source>
+        <translation>在下载任何权重之前，你就能看到它能否运行、能容纳多长的上下文。文件存入标准的 Hugging Face 缓存，任何中断后都能续传，并经过校验。除了下载请求之外，不会发送任何内容。</translation>
     </message>
     <message>
         <source>Stop</source>
@@ -827,6 +831,10 @@
     <message>
         <source>Which hub is asked, mirrors, speed, tokens</source>
         <translation>使用哪个服务器、镜像、速度、令牌</translation>
+    </message>
+    <message>
+        <source>Search for it</source>
+        <translation>搜索它</translation>
     </message>
 </context>
 <context>
@@ -7706,8 +7714,20 @@
         <translation>检查</translation>
     </message>
     <message>
-        <source>Drop a model here, or name a repository: its architecture is compared with the reference implementation before anyone downloads gigabytes. Of a repository only the configuration is read; with weights at hand, logits, tokens, tokenizer and chat template are checked, too.</source>
-        <translation>把模型拖到这里，或输入仓库名：在下载几个 GB 之前，先把它的架构与参考实现对照。对于仓库，只读取配置；有权重时，还会检查 logits、token、分词器和聊天模板。</translation>
+        <source>Check a model before it is fetched</source>
+        <translation>下载之前先检查模型</translation>
+    </message>
+    <message>
+        <source>Drop one here, or name a repository: its architecture is compared with the reference implementation, from the configuration alone. With weights at hand, logits, tokens, tokenizer and chat template are checked, too.</source>
+        <translation>把模型拖到这里，或输入仓库名称：仅凭配置就能将其架构与参考实现进行比较。如果手边有权重，还会检查 logits、token、分词器和聊天模板。</translation>
+    </message>
+    <message>
+        <source>Choose a file…</source>
+        <translation>选择文件…</translation>
+    </message>
+    <message>
+        <source>Choose a folder…</source>
+        <translation>选择文件夹…</translation>
     </message>
     <message>
         <source>{name} was not validated</source>

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.controllers.download import DownloadController
@@ -118,6 +119,15 @@ def test_results_are_opened_by_the_keyboard_and_gone_back_to(
     page.repository.back_button.click()
     assert page.results.isVisible()
     assert not page.repository.isVisible()
+
+
+def test_who_has_nothing_in_mind_is_given_words(
+    page: DownloadPage, controller: DownloadController
+) -> None:
+    assert page.empty.isVisibleTo(page)
+    page.empty.findChildren(QPushButton)[0].click()
+    assert controller.hub.state is HubState.SEARCHING
+    assert not page.empty.isVisibleTo(page)
 
 
 def test_nothing_found_says_so(page: DownloadPage, controller: DownloadController) -> None:

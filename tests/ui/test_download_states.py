@@ -48,7 +48,7 @@ def _run(page: DownloadPage, *events: object) -> None:
 
 
 def empty(page: DownloadPage) -> str:
-    return "Search for a model, or name a repository"
+    return "Find a model for this machine"
 
 
 def searching(page: DownloadPage) -> str:

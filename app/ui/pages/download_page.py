@@ -20,6 +20,7 @@ from app.core.events import ErrorInfo
 from app.hub.download_queue import QueueState
 from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.endpoints_card import EndpointsCard
 from app.ui.widgets.error_card import ErrorCard
 from app.ui.widgets.page_column import PageColumn
@@ -28,6 +29,9 @@ from app.ui.widgets.repository_card import RepositoryCard
 from app.ui.widgets.results_card import ResultsCard
 from app.ui.widgets.source_field import SourceField
 from app.ui.widgets.token_card import TokenCard, find_links
+
+# Searches for who has none in mind: families that this program runs, in sizes for small cards.
+_EXAMPLES = ("qwen3 1.7b gguf", "llama 3.2 3b gguf", "gemma 3 4b gguf")
 
 
 class DownloadPage(QWidget):
@@ -52,13 +56,14 @@ class DownloadPage(QWidget):
             self.tr("Find"),
             takes_paths=False,
         )
-        self.hint = QLabel(
+        self.empty = EmptyState(
+            "download",
+            self.tr("Find a model for this machine"),
             self.tr(
-                "Search for a model, or name a repository: you see whether it runs and how much "
-                "context fits this machine before a byte of its weights is fetched. Files go into "
-                "the standard Hugging Face cache, resume after anything, and are verified. Nothing "
-                "is sent but the requests for them."
-            )
+                "You see whether it runs and how much context fits before a byte of its weights is "
+                "fetched. Files go into the standard Hugging Face cache, resume after anything, "
+                "and are verified. Nothing is sent but the requests for them."
+            ),
         )
         self.hub_button = QPushButton()
         self.waiting, self.stop_button = QLabel(), QPushButton(self.tr("Stop"))
@@ -66,11 +71,11 @@ class DownloadPage(QWidget):
         self.error, self.token = ErrorCard(), TokenCard()
         self.endpoints, self.queue = EndpointsCard(), QueueView()
         self.results, self.repository = ResultsCard(), RepositoryCard()
-        self._answers = (self.hint, self.looking, self.error, self.results, self.repository)
+        self._answers = (self.empty, self.looking, self.error, self.results, self.repository)
         self._column = PageColumn()
         self._build()
         self._connect()
-        self._show_only(self.hint)
+        self._show_only(self.empty)
         self._on_endpoints_changed()
         self._on_queue_changed()
 
@@ -133,7 +138,7 @@ class DownloadPage(QWidget):
         self._offer_token(error)
 
     def _on_stopped(self) -> None:
-        self._show_only(self.hint)
+        self._show_only(self.empty)
 
     def _on_refused(self, error: ErrorInfo) -> None:
         name = self._found.repo_id if self._found else ""
@@ -222,10 +227,10 @@ class DownloadPage(QWidget):
     def _build(self) -> None:
         title = QLabel(self.tr("Download"))
         title.setFont(ui_font(1.8, bold=True))
-        for label in (self.hint, self.waiting):
-            set_role(label, "tone", "muted")
-            label.setWordWrap(True)
-            label.setTextFormat(Qt.TextFormat.PlainText)
+        set_role(self.waiting, "tone", "muted")
+        self.waiting.setWordWrap(True)
+        self.waiting.setTextFormat(Qt.TextFormat.PlainText)
+        self.empty.add_buttons([self._create_example(words) for words in _EXAMPLES])
         set_role(self.hub_button, "kind", "link")
         self.hub_button.setToolTip(self.tr("Which hub is asked, mirrors, speed, tokens"))
         self.endpoints.hide()
@@ -241,11 +246,11 @@ class DownloadPage(QWidget):
         widgets: tuple[QWidget, ...] = (
             self.field,
             self.endpoints,
-            self.hint,
             self.looking,
             self.error,
             self.token,
             self.queue,
+            self.empty,
             self.results,
             self.repository,
         )
@@ -257,6 +262,12 @@ class DownloadPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._column)
+
+    def _create_example(self, words: str) -> QPushButton:
+        button = QPushButton(words)
+        button.setToolTip(self.tr("Search for it"))
+        button.clicked.connect(lambda _checked=False: self._hub.submit(words))
+        return button
 
     def _connect(self) -> None:
         controller, hub = self._controller, self._hub

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.controllers.story import Slots, follow
 from app.controllers.validation import ValidationController, ValidationState
@@ -24,6 +24,7 @@ from app.ui.theme import set_role, ui_font
 from app.ui.widgets.chain_card import ChainCard
 from app.ui.widgets.checks_card import ChecksCard
 from app.ui.widgets.differences_card import DifferencesCard
+from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.error_card import ErrorCard
 from app.ui.widgets.page_column import PageColumn
 from app.ui.widgets.prompts_card import PromptsCard
@@ -56,14 +57,17 @@ class ValidatePage(QWidget):
             self.tr("Check"),
             takes_paths=True,
         )
-        self.hint = QLabel(
+        self.empty = EmptyState(
+            "validate",
+            self.tr("Check a model before it is fetched"),
             self.tr(
-                "Drop a model here, or name a repository: its architecture is compared with the "
-                "reference implementation before anyone downloads gigabytes. Of a repository only "
-                "the configuration is read; with weights at hand, logits, tokens, tokenizer and "
-                "chat template are checked, too."
-            )
+                "Drop one here, or name a repository: its architecture is compared with the "
+                "reference implementation, from the configuration alone. With weights at hand, "
+                "logits, tokens, tokenizer and chat template are checked, too."
+            ),
         )
+        self.file_button = QPushButton(self.tr("Choose a file…"))
+        self.folder_button = QPushButton(self.tr("Choose a folder…"))
         self.error = ErrorCard()
         self.chain = ChainCard()
         self.verdict = VerdictCard()
@@ -71,7 +75,7 @@ class ValidatePage(QWidget):
         self.differences = DifferencesCard()
         self.prompts = PromptsCard()
         self._cards = (
-            self.hint,
+            self.empty,
             self.error,
             self.chain,
             self.verdict,
@@ -82,7 +86,7 @@ class ValidatePage(QWidget):
         self._column = PageColumn()
         self._build()
         self._connect()
-        self._show_only(self.hint)
+        self._show_only(self.empty)
 
     def take_over(self, old: ValidatePage) -> None:
         """Shows what `old` shows."""
@@ -136,7 +140,7 @@ class ValidatePage(QWidget):
         self.checks.show_ended()
         title = self.tr("{name} was not validated").format(name=self._source)
         self.error.show_failure(title, error)
-        self._show_only(self.error, self.hint)
+        self._show_only(self.error, self.empty)
 
     def _on_cancelled(self) -> None:
         self.checks.show_ended()
@@ -161,8 +165,8 @@ class ValidatePage(QWidget):
     def _build(self) -> None:
         title = QLabel(self.tr("Validate"))
         title.setFont(ui_font(1.8, bold=True))
-        set_role(self.hint, "tone", "muted")
-        self.hint.setWordWrap(True)
+        set_role(self.file_button, "kind", "primary")
+        self.empty.add_buttons((self.file_button, self.folder_button))
         rows = self._column.rows
         for widget in (title, self.field, *self._cards):
             rows.addWidget(widget)
@@ -192,6 +196,8 @@ class ValidatePage(QWidget):
         self.field.submitted.connect(controller.validate)
         self.field.file_requested.connect(self.file_requested)
         self.field.folder_requested.connect(self.folder_requested)
+        self.file_button.clicked.connect(self.file_requested)
+        self.folder_button.clicked.connect(self.folder_requested)
         self.checks.cancel_requested.connect(controller.cancel)
         self.error.retry_requested.connect(self._on_retry_requested)
         self.verdict.save_requested.connect(self._on_save_requested)
