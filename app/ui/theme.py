@@ -291,13 +291,15 @@ class Theme(QObject):
     def set_font_percent(self, percent: int) -> None:
         """Changes the size of all text at once, also of widgets that have a size of their own."""
         factor = percent * _BASE_POINT_SIZE / 100 / self._app.font().pointSizeF()
+        if factor == 1:
+            return
         own = [
             (widget, widget.font())
             for widget in self._app.allWidgets()
             if widget.testAttribute(Qt.WidgetAttribute.WA_SetFont)
         ]
-        self._app.setFont(_base_font(percent))
-        self._app.setStyleSheet(self._app.styleSheet())  # what it has polished keeps its old font
+        with self.held_back():  # and what was polished would keep its old font
+            self._app.setFont(_base_font(percent))
         for widget, font in own:
             font.setPointSizeF(font.pointSizeF() * factor)
             widget.setFont(font)

@@ -61,7 +61,7 @@ def test_refused_by_name(table: dict[str, Any], reason: str, tmp_path: Path) -> 
         ({"dynamic": ["a"]}, "is not a JSON object"),
         ({"dynamic": {"-:.*up_proj": {}}}, "says that .*up_proj is not quantized, but it is"),
         ({"dynamic": {".*up_proj": {"bits": 12}}}, "gives 12 as the bits"),
-        ({"format": "gptq", "checkpoint_format": "gptq_v2"}, "both gptq and gptq_v2"),
+        ({"format": "gptq", "checkpoint_format": "gptq_v2"}, "both gptq, gptq_v2"),
         ({"bits": 3}, "mis-shaped .*qweight"),
         ({"bits": 8}, "mis-shaped .*qweight"),
         ({"group_size": 64}, "mis-shaped .*"),

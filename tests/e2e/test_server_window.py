@@ -66,7 +66,7 @@ def program(qtbot: QtBot, starter_checkpoint: Path) -> Iterator[Program]:
     with running_program() as running:
         running.window.load_model(starter_checkpoint)
         wait(qtbot, lambda: running.controllers.chat.state is ChatState.READY)
-        qtbot.mouseClick(running.window.server_toggle.switch, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(running.window.desk.server_toggle.switch, Qt.MouseButton.LeftButton)
         wait(qtbot, lambda: running.controllers.server.state is ServerState.ON)
         yield running
 
@@ -107,7 +107,7 @@ def test_chat_and_port_share_the_model(qtbot: QtBot, program: Program) -> None:
     # And the port closes while another reply runs.
     second = Stream(server.base_url)
     wait(qtbot, lambda: len(second.text) > 20)
-    qtbot.mouseClick(window.server_toggle.switch, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(window.desk.server_toggle.switch, Qt.MouseButton.LeftButton)
     wait(qtbot, lambda: server.state is ServerState.OFF)
     wait(qtbot, lambda: not second.thread.is_alive())
     assert chat.state is ChatState.READY

@@ -226,9 +226,9 @@ def test_the_window_shows_the_switch_on_every_page(qtbot: QtBot, program: Progra
     window = program.window
     for page in (window.chat_page, window.convert_page, window.server_page):
         window.show_page(page)
-        assert window.server_toggle.isVisible()
+        assert window.desk.server_toggle.isVisible()
     window.resize(720, 560)
     rail = window.navigation
-    for widget in (window.server_toggle.label, rail.theme_button):
+    for widget in (window.desk.server_toggle.label, rail.theme_button):
         bottom = widget.mapTo(window, widget.rect().bottomLeft()).y()
         assert bottom <= window.height()
