@@ -392,3 +392,21 @@ def test_rate_is_shown_and_plotted(live: LivePanel) -> None:
     live.add_rate(41.26)
     assert any(label.text() == "41.3 tok/s" for label in live.findChildren(QLabel))
     assert live.rate_plot.viewRange()[1][1] >= 41.3
+
+
+@pytest.mark.parametrize(
+    ("used_mib", "ceiling_mib", "labels"),
+    [
+        (300, 900, ["0", "200 MiB", "400 MiB", "600 MiB", "800 MiB"]),
+        (9000, 16384, ["0", "5 GiB", "10 GiB", "15 GiB"]),
+    ],
+)
+def test_the_memory_axis_tells_its_unit(
+    live: LivePanel, used_mib: int, ceiling_mib: int, labels: list[str]
+) -> None:
+    live.add_memory(sample(used_mib, ceiling_mib))
+    axis = live.memory_plot.getAxis("left")
+    low, high = axis.range
+    spacing, values = axis.tickValues(low, high, axis.size().height())[0]
+    assert axis.tickStrings(values, axis.scale, spacing) == labels
+    assert high > ceiling_mib > low == 0  # the line of the ceiling is in view

@@ -18,28 +18,45 @@ from app.ui.theme import Tokens, current_tokens, ui_font
 
 _MIN_WINDOW_S = 20.0
 _MIB = 1024.0**2
+_HALF_LABEL = 8  # pixels: what the highest and the lowest label need beyond the axis
 # From this part of the machine on the ceiling is in view; below, it would flatten the curves.
 _CEILING_FRACTION = 1 / 6
+
+
+class _MemoryAxis(pg.AxisItem):
+    """MiB, from 1 GiB up GiB: ticks are round numbers of the unit that is shown."""
+
+    def show_up_to(self, top_mib: float) -> None:
+        """Chooses the unit."""
+        self.setScale(1 / 1024 if top_mib >= 1024 else 1.0)
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        unit = "MiB" if scale == 1 else "GiB"
+        return [f"{value * scale:.4g} {unit}" if value else "0" for value in values]
 
 
 class _TimePlot(pg.PlotWidget):
     """The last minutes; nothing to click or drag, but pointing at a moment tells its values."""
 
-    def __init__(self, accessible_name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent, background=None)
+    def __init__(
+        self, accessible_name: str, axis: pg.AxisItem | None = None, parent: QWidget | None = None
+    ) -> None:
+        axes = {"left": axis} if axis is not None else {}
+        super().__init__(parent, background=None, axisItems=axes)
         self.setAccessibleName(accessible_name)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAcceptDrops(False)
         self.setMouseEnabled(x=False, y=False)
         self.hideButtons()
         self.setMenuEnabled(False)
-        self.setFixedHeight(100)
+        self.setFixedHeight(106)
         self.setYRange(0, 1, padding=0)
         self._times: list[float] = []
-        axis = self.getAxis("bottom")
-        axis.setStyle(showValues=False, tickLength=0)
-        axis.setHeight(7)  # half of the lowest label of the other axis
-        self.getAxis("left").setWidth(44)
+        bottom = self.getAxis("bottom")
+        bottom.setStyle(showValues=False, tickLength=0)
+        bottom.setHeight(_HALF_LABEL)
+        self.plotItem.layout.setContentsMargins(0, _HALF_LABEL, 0, 0)
+        self.getAxis("left").setWidth(50)
         self.getAxis("left").setStyle(showValues=False)  # nothing to read before the first sample
         self.getAxis("left").setStyle(tickFont=ui_font(0.8), tickLength=-3, maxTickLevel=0)
         self._pointer = pg.InfiniteLine(angle=90)
@@ -92,7 +109,8 @@ class MemoryPlot(_TimePlot):
     """The engine's memory, stacked by cause, in MiB, under the card's or the machine's."""
 
     def __init__(self, accessible_name: str, parent: QWidget | None = None) -> None:
-        super().__init__(accessible_name, parent)
+        self._axis = _MemoryAxis("left")
+        super().__init__(accessible_name, self._axis, parent)
         self._points: list[MemoryPoint] = []
         self._curves = [self.plot() for _ in range(5)]
         self._bands = [pg.FillBetweenItem(self._curves[i + 1], self._curves[i]) for i in range(4)]
@@ -141,6 +159,7 @@ class MemoryPlot(_TimePlot):
         self._ceiling.setValue(ceiling)
         self._ceiling.show()
         top = ceiling * 1.05 if peak_mib > ceiling * _CEILING_FRACTION else peak_mib * 1.25
+        self._axis.show_up_to(top)
         self.setYRange(0, max(top, 1.0), padding=0)
 
 
@@ -149,7 +168,7 @@ class RatePlot(_TimePlot):
     the top."""
 
     def __init__(self, accessible_name: str, parent: QWidget | None = None) -> None:
-        super().__init__(accessible_name, parent)
+        super().__init__(accessible_name, parent=parent)
         self._points: list[RatePoint | PromptPoint] = []
         self._prompts = self.plot()
         self._curve = self.plot()
