@@ -1,8 +1,10 @@
-"""Numbers as people read them in the window. No Qt."""
+"""Numbers and moments as people read them in the window."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+
+from PySide6.QtCore import QLocale
 
 from app.core.units import format_bytes
 
@@ -59,12 +61,15 @@ def format_share(share: float, digits: int = 1) -> str:
 
 
 def format_moment(moment: datetime, now: datetime) -> str:
-    """`14:05` today, `Mon 14:05` this week, else the date; both in local time."""
+    """`14:05` today, `Mon 14:05` this week, in the window's language, else the date; both in local
+    time.
+    """
     age = now.date() - moment.date()
     if age < timedelta(days=1):
         return moment.strftime("%H:%M")
     if age < timedelta(days=7):
-        return moment.strftime("%a %H:%M")
+        day = QLocale().dayName(moment.isoweekday(), QLocale.FormatType.ShortFormat)
+        return f"{day} {moment:%H:%M}"
     return moment.strftime("%Y-%m-%d")
 
 

@@ -32,6 +32,7 @@ class Language:
                 qt_folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
                 self._install(f"qtbase_{name}", qt_folder)
                 self._install(f"deepinfer_{name}", str(resources_dir() / "i18n"))
+        QLocale.setDefault(QLocale(name))  # weekdays, and how numbers are typed
         return is_other
 
     def remove(self) -> None:
@@ -40,6 +41,7 @@ class Language:
             self._app.removeTranslator(translator)
             translator.deleteLater()
         self._translators, self.name = [], "en"
+        QLocale.setDefault(QLocale(self.name))
 
     def _install(self, name: str, folder: str) -> None:
         translator = QTranslator(self._app)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from PySide6.QtWidgets import QApplication
 
 from app.core.units import format_bytes
 from app.ui.formats import (
@@ -15,6 +16,7 @@ from app.ui.formats import (
     format_parameters,
     format_rate,
 )
+from app.ui.language import Language
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,16 @@ def test_only_no_error_is_zero(error: float, text: str) -> None:
 )
 def test_moment(moment: datetime, text: str) -> None:
     assert format_moment(moment, datetime(2026, 3, 5, 18, 0, tzinfo=UTC)) == text
+
+
+def test_weekdays_are_in_the_language_of_the_window(qapp: QApplication) -> None:
+    monday, now = datetime(2026, 3, 2, 9, 7, tzinfo=UTC), datetime(2026, 3, 5, 18, 0, tzinfo=UTC)
+    language = Language(qapp, "zh_CN")
+    try:
+        assert format_moment(monday, now) == "周一 09:07"
+    finally:
+        language.remove()
+    assert format_moment(monday, now) == "Mon 09:07"
 
 
 def test_remaining_time_needs_a_speed() -> None:
