@@ -133,6 +133,20 @@ def test_the_keyboard_reaches_everything_and_leaves_it_again(
         assert [button.accessibleName() or button.text() for button in missed] == [], scene
 
 
+def test_arrow_keys_go_from_page_to_page(qtbot: QtBot, program: Program) -> None:
+    window = program.window
+    buttons = [window.navigation.button(position) for position in range(7)]
+    window.show_page(window.chat_page)
+    buttons[0].setFocus(TAB)
+    for position in (1, 2, 3, 2):
+        focused = QApplication.focusWidget()
+        is_down = position > buttons.index(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Down if is_down else Qt.Key.Key_Up)
+        assert QApplication.focusWidget() is buttons[position]
+        assert buttons[position].isChecked()
+    assert window.validate_page.isVisible()
+
+
 def _is_missed(button: QAbstractButton, seen: list[QWidget | None]) -> bool:
     if not (button.isVisible() and button.isEnabled()) or button in seen:
         return False
