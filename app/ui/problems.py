@@ -28,9 +28,9 @@ class Way(StrEnum):
 _WAY_LABELS = {
     Way.RETRY: QT_TRANSLATE_NOOP("Problem", "Try again"),
     Way.LIBRARY: QT_TRANSLATE_NOOP("Problem", "Open the library"),
-    Way.MODEL_SETTINGS: QT_TRANSLATE_NOOP("Problem", "Settings of models"),
-    Way.DOWNLOAD_SETTINGS: QT_TRANSLATE_NOOP("Problem", "Settings of downloads"),
-    Way.MODELS: QT_TRANSLATE_NOOP("Problem", "Another model"),
+    Way.MODEL_SETTINGS: QT_TRANSLATE_NOOP("Problem", "Model settings"),
+    Way.DOWNLOAD_SETTINGS: QT_TRANSLATE_NOOP("Problem", "Download settings"),
+    Way.MODELS: QT_TRANSLATE_NOOP("Problem", "Choose another model"),
     Way.NEW_CHAT: QT_TRANSLATE_NOOP("Problem", "New chat"),
 }
 
@@ -58,24 +58,24 @@ class Problem:
 _KINDS: dict[str, tuple[str, str, tuple[Way, ...]]] = {
     "InvalidSourceError": (
         QT_TRANSLATE_NOOP("Problem", "The file cannot be used"),
-        QT_TRANSLATE_NOOP(
-            "Problem", "Fetch it again: a copy that was cut short is the usual reason."
-        ),
+        QT_TRANSLATE_NOOP("Problem", "Download it again: an incomplete copy is the usual cause."),
         (),
     ),
     "UnsupportedError": (
-        QT_TRANSLATE_NOOP("Problem", "This cannot be run"),
+        QT_TRANSLATE_NOOP("Problem", "This is not supported"),
         QT_TRANSLATE_NOOP("Problem", "Choose another version of the model, or another model."),
         (),
     ),
     "CheckpointError": (
         QT_TRANSLATE_NOOP("Problem", "The converted model is damaged"),
-        QT_TRANSLATE_NOOP("Problem", "Convert it again from its source; the library finds both."),
+        QT_TRANSLATE_NOOP("Problem", "Convert it again from its source. The library shows both."),
         (Way.LIBRARY,),
     ),
     "RoomError": (
-        QT_TRANSLATE_NOOP("Problem", "Not enough room on the disk"),
-        QT_TRANSLATE_NOOP("Problem", "The library shows what takes room and what need not stay."),
+        QT_TRANSLATE_NOOP("Problem", "Not enough disk space"),
+        QT_TRANSLATE_NOOP(
+            "Problem", "The library shows what takes up space and what can be removed."
+        ),
         (Way.LIBRARY,),
     ),
     "MemoryShortageError": (
@@ -84,25 +84,29 @@ _KINDS: dict[str, tuple[str, str, tuple[Way, ...]]] = {
         (Way.MODELS,),
     ),
     "ResourceError": (
-        QT_TRANSLATE_NOOP("Problem", "The computer does not have what is needed"),
+        QT_TRANSLATE_NOOP("Problem", "This computer does not meet the requirements"),
         "",
         (),
     ),
-    "MissingExtraError": (QT_TRANSLATE_NOOP("Problem", "Something is not installed"), "", ()),
+    "MissingExtraError": (
+        QT_TRANSLATE_NOOP("Problem", "A required component is not installed"),
+        "",
+        (),
+    ),
     "ContextLengthError": (
-        QT_TRANSLATE_NOOP("Problem", "The conversation is longer than the context"),
-        QT_TRANSLATE_NOOP("Problem", "Begin a new one, or choose a longer context."),
+        QT_TRANSLATE_NOOP("Problem", "The conversation is too long for the context"),
+        QT_TRANSLATE_NOOP("Problem", "Start a new one, or choose a longer context."),
         (Way.NEW_CHAT, Way.MODEL_SETTINGS),
     ),
     "EngineError": (
-        QT_TRANSLATE_NOOP("Problem", "The engine could not go on"),
+        QT_TRANSLATE_NOOP("Problem", "The engine had to stop"),
         QT_TRANSLATE_NOOP("Problem", "Load the model again, or another one."),
         (Way.MODELS,),
     ),
-    "HubAccessError": (QT_TRANSLATE_NOOP("Problem", "The hub gives no access"), "", ()),
+    "HubAccessError": (QT_TRANSLATE_NOOP("Problem", "The hub denied access"), "", ()),
     "HubSilentError": (
         QT_TRANSLATE_NOOP("Problem", "The hub does not answer"),
-        QT_TRANSLATE_NOOP("Problem", "Try again later, or name another address of it."),
+        QT_TRANSLATE_NOOP("Problem", "Try again later, or choose another address for the hub."),
         (Way.DOWNLOAD_SETTINGS,),
     ),
     "RemoteError": (QT_TRANSLATE_NOOP("Problem", "The other server did not answer"), "", ()),
@@ -111,7 +115,11 @@ _KINDS: dict[str, tuple[str, str, tuple[Way, ...]]] = {
         "",
         (),
     ),
-    "WorkerError": (QT_TRANSLATE_NOOP("Problem", "A part of the program stopped"), "", ()),
+    "WorkerError": (
+        QT_TRANSLATE_NOOP("Problem", "Part of the program stopped unexpectedly"),
+        "",
+        (),
+    ),
     "InternalError": (
         QT_TRANSLATE_NOOP("Problem", "Something went wrong inside the program"),
         "",

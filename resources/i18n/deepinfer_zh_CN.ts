@@ -2159,15 +2159,15 @@
         <translation>打开模型库</translation>
     </message>
     <message>
-        <source>Settings of models</source>
+        <source>Model settings</source>
         <translation>模型设置</translation>
     </message>
     <message>
-        <source>Settings of downloads</source>
+        <source>Download settings</source>
         <translation>下载设置</translation>
     </message>
     <message>
-        <source>Another model</source>
+        <source>Choose another model</source>
         <translation>换一个模型</translation>
     </message>
     <message>
@@ -2179,12 +2179,12 @@
         <translation>无法使用该文件</translation>
     </message>
     <message>
-        <source>Fetch it again: a copy that was cut short is the usual reason.</source>
-        <translation>请重新获取：常见原因是复制中途被截断。</translation>
+        <source>Download it again: an incomplete copy is the usual cause.</source>
+        <translation>请重新下载：常见原因是文件不完整。</translation>
     </message>
     <message>
-        <source>This cannot be run</source>
-        <translation>无法运行</translation>
+        <source>This is not supported</source>
+        <translation>不支持</translation>
     </message>
     <message>
         <source>Choose another version of the model, or another model.</source>
@@ -2195,15 +2195,15 @@
         <translation>转换后的模型已损坏</translation>
     </message>
     <message>
-        <source>Convert it again from its source; the library finds both.</source>
+        <source>Convert it again from its source. The library shows both.</source>
         <translation>请从源文件重新转换；两者都可在模型库中找到。</translation>
     </message>
     <message>
-        <source>Not enough room on the disk</source>
+        <source>Not enough disk space</source>
         <translation>磁盘空间不足</translation>
     </message>
     <message>
-        <source>The library shows what takes room and what need not stay.</source>
+        <source>The library shows what takes up space and what can be removed.</source>
         <translation>模型库会显示占用空间的内容以及可以删除的内容。</translation>
     </message>
     <message>
@@ -2211,31 +2211,31 @@
         <translation>内存不足</translation>
     </message>
     <message>
-        <source>The computer does not have what is needed</source>
-        <translation>这台电脑缺少所需的条件</translation>
+        <source>This computer does not meet the requirements</source>
+        <translation>这台电脑不满足要求</translation>
     </message>
     <message>
-        <source>Something is not installed</source>
-        <translation>缺少某个组件</translation>
+        <source>A required component is not installed</source>
+        <translation>缺少必需的组件</translation>
     </message>
     <message>
-        <source>The conversation is longer than the context</source>
+        <source>The conversation is too long for the context</source>
         <translation>对话超出了上下文长度</translation>
     </message>
     <message>
-        <source>Begin a new one, or choose a longer context.</source>
+        <source>Start a new one, or choose a longer context.</source>
         <translation>请开始新对话，或选择更长的上下文。</translation>
     </message>
     <message>
-        <source>The engine could not go on</source>
-        <translation>引擎无法继续</translation>
+        <source>The engine had to stop</source>
+        <translation>引擎被迫停止</translation>
     </message>
     <message>
         <source>Load the model again, or another one.</source>
         <translation>请重新加载模型，或换一个模型。</translation>
     </message>
     <message>
-        <source>The hub gives no access</source>
+        <source>The hub denied access</source>
         <translation>模型站拒绝访问</translation>
     </message>
     <message>
@@ -2243,8 +2243,8 @@
         <translation>模型站没有响应</translation>
     </message>
     <message>
-        <source>Try again later, or name another address of it.</source>
-        <translation>请稍后重试，或填写其他地址。</translation>
+        <source>Try again later, or choose another address for the hub.</source>
+        <translation>请稍后重试，或为模型站选择其他地址。</translation>
     </message>
     <message>
         <source>The other server did not answer</source>
@@ -2255,8 +2255,8 @@
         <translation>无法读取或保存对话</translation>
     </message>
     <message>
-        <source>A part of the program stopped</source>
-        <translation>程序的一部分停止了</translation>
+        <source>Part of the program stopped unexpectedly</source>
+        <translation>程序的一部分意外停止了</translation>
     </message>
     <message>
         <source>Something went wrong inside the program</source>

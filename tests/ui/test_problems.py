@@ -66,7 +66,7 @@ def test_too_little_memory_is_told_in_numbers(program: Program, sent: list[Comma
         "205 MiB to work in. 3.0 GiB of 4.0 GiB are free on the NVIDIA GeForce RTX 3050 Laptop GPU."
     )
     assert banner.body.advice.text() == "Held by chrome 1.0 GiB, DeepInfer 256 MiB"
-    labels = {"Context of 5,888 tokens", "8-bit KV cache: 11,264 tokens", "Another model"}
+    labels = {"Context of 5,888 tokens", "8-bit KV cache: 11,264 tokens", "Choose another model"}
     assert set(buttons(banner)) == {*labels, "Details"}
 
 
@@ -117,8 +117,8 @@ def test_a_reply_that_is_too_long_leads_on(program: Program, sent: list[Command]
     error = ErrorInfo.from_exception(ContextLengthError("9000 tokens do not fit into 4096."))
     chat.reply_failed.emit(chat.conversation.conversation_id, error)
     offered = buttons(banner_of(program))
-    assert list(offered) == ["Try again", "New chat", "Settings of models"]
-    offered["Settings of models"].click()
+    assert list(offered) == ["Try again", "New chat", "Model settings"]
+    offered["Model settings"].click()
     assert program.window.desk.current_page is program.window.settings_page
 
 
