@@ -130,6 +130,19 @@ def test_who_has_nothing_in_mind_is_given_words(
     assert not page.empty.isVisibleTo(page)
 
 
+def test_a_narrow_table_hides_columns_before_it_scrolls(
+    qtbot: QtBot, page: DownloadPage, controller: DownloadController
+) -> None:
+    controller.hub.searched.emit(RESULTS)
+    table = page.results.table
+    page.show()
+    for width, num_hidden in ((1100, 0), (560, 2), (1100, 0)):
+        page.resize(width, 700)
+        qtbot.wait(20)
+        assert table.horizontalHeader().hiddenSectionCount() == num_hidden
+        assert table.horizontalHeader().length() <= table.viewport().width()
+
+
 def test_nothing_found_says_so(page: DownloadPage, controller: DownloadController) -> None:
     controller.hub.searched.emit(replace(RESULTS, repositories=()))
     assert "huggingface.co has no model called “qwen3 4b”" in texts(page)

@@ -17,13 +17,16 @@ SORT_ROLE = Qt.ItemDataRole.UserRole + 1
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`text` shows a row; `sort_key` orders it; numbers stand on the right."""
+    """`text` shows a row; `sort_key` orders it; numbers stand on the right. Where a table is too
+    narrow, those that give way are hidden, the highest first; 0 stays.
+    """
 
     title: str
     text: Callable[[Any], str]
     sort_key: Callable[[Any], Any] | None = None
     tool_tip: Callable[[Any], str] | None = None
     is_number: bool = False
+    gives_way: int = 0
 
 
 class RowModel(QAbstractTableModel):

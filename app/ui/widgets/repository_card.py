@@ -127,9 +127,19 @@ class RepositoryCard(Card):
     def _create_columns(self) -> list[Column]:
         return [
             Column(self.tr("Model"), lambda m: m.name, tool_tip=lambda m: m.main or m.name),
-            Column(self.tr("Download"), lambda m: format_bytes(m.num_bytes), is_number=True),
+            Column(
+                self.tr("Download"),
+                lambda m: format_bytes(m.num_bytes),
+                is_number=True,
+                gives_way=1,
+            ),
             Column(self.tr("On this disk"), lambda m: _share(m), is_number=True),
-            Column(self.tr("Converted"), lambda m: _size(m.converted_bytes), is_number=True),
+            Column(
+                self.tr("Converted"),
+                lambda m: _size(m.converted_bytes),
+                is_number=True,
+                gives_way=2,
+            ),
             Column(self.tr("Context that fits"), lambda m: self._context(m), is_number=True),
         ]
 

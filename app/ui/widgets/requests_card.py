@@ -108,16 +108,24 @@ class RequestsCard(Card):
     def _create_columns(self) -> list[Column]:
         return [
             Column(self.tr("Client"), lambda r: r.event.client, tool_tip=lambda r: r.event.path),
-            Column(self.tr("Began"), lambda r: format_moment(r.started, datetime.now())),
+            Column(
+                self.tr("Began"), lambda r: format_moment(r.started, datetime.now()), gives_way=1
+            ),
             Column(
                 self.tr("Model"),
                 lambda r: r.event.model or "–",
                 tool_tip=lambda r: r.event.model,
+                gives_way=2,
             ),
-            Column(self.tr("Prompt"), _prompt, is_number=True),
+            Column(self.tr("Prompt"), _prompt, is_number=True, gives_way=3),
             Column(self.tr("Reply"), _reply, is_number=True),
             Column(self.tr("tok/s"), _rate, is_number=True),
-            Column(self.tr("Took"), lambda r: format_duration(r.duration_s), is_number=True),
+            Column(
+                self.tr("Took"),
+                lambda r: format_duration(r.duration_s),
+                is_number=True,
+                gives_way=4,
+            ),
             Column(self.tr("Result"), _result, tool_tip=lambda r: r.error),
         ]
 

@@ -70,9 +70,9 @@ class ResultsCard(Card):
         return [
             Column(self.tr("Repository"), lambda r: r.repo_id, tool_tip=lambda r: r.repo_id),
             Column(self.tr("Downloads"), lambda r: format_count(r.downloads), is_number=True),
-            Column(self.tr("Likes"), lambda r: format_count(r.likes), is_number=True),
+            Column(self.tr("Likes"), lambda r: format_count(r.likes), is_number=True, gives_way=2),
             Column(self.tr("Licence"), lambda r: self._licence(r)),
-            Column(self.tr("Updated"), lambda r: r.updated or "–"),
+            Column(self.tr("Updated"), lambda r: r.updated or "–", gives_way=1),
         ]
 
     def _licence(self, found: FoundRepository) -> str:

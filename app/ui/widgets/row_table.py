@@ -31,6 +31,8 @@ class RowTable(QTableView):
         super().__init__(parent)
         self._max_rows = max_rows
         self._rows = RowModel(columns, self)
+        giving = [(column.gives_way, at) for at, column in enumerate(columns) if column.gives_way]
+        self._giving_way = [at for _, at in sorted(giving, reverse=True)]
         proxy = QSortFilterProxyModel(self)
         proxy.setSourceModel(self._rows)
         proxy.setSortRole(SORT_ROLE)
@@ -99,11 +101,19 @@ class RowTable(QTableView):
         head.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
 
     def _widen_first_column(self) -> None:
-        """All that the others leave, but so much that it can be read: then the table scrolls."""
+        """All that the others leave, but so much that it can be read: for that some give way, and
+        if it is not enough the table scrolls.
+        """
         if not self._is_first_wide:
             return
         head = self.horizontalHeader()
+        for column in self._giving_way:
+            self.setColumnHidden(column, False)
         others = sum(head.sectionSize(column) for column in range(1, head.count()))
+        for column in self._giving_way:
+            if others + _LEAST_FIRST_WIDTH > self.viewport().width():
+                others -= head.sectionSize(column)
+                self.setColumnHidden(column, True)
         self.setColumnWidth(0, max(_LEAST_FIRST_WIDTH, self.viewport().width() - others))
 
     def _setup_view(self) -> None:
