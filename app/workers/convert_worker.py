@@ -21,6 +21,7 @@ from app.workers.commands import (
     PlanConversion,
 )
 from app.workers.job_thread import JobThread
+from app.workers.priority import step_back
 
 
 class _JobCancel(CancelToken):
@@ -120,4 +121,5 @@ class ConvertService:
 
 def create_service(listener: Listener) -> ConvertService:
     """Conversion, without a job."""
+    step_back()
     return ConvertService(listener)

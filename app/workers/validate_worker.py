@@ -9,6 +9,7 @@ from app.validation.runner import validate
 from app.workers.child import Listener
 from app.workers.commands import CancelJob, Command, ValidateSource
 from app.workers.job_thread import JobThread
+from app.workers.priority import step_back
 
 
 class ValidateService:
@@ -41,4 +42,5 @@ class ValidateService:
 
 def create_service(listener: Listener) -> ValidateService:
     """Validation, without a job."""
+    step_back()
     return ValidateService(listener)
