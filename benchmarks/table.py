@@ -28,6 +28,7 @@ _QUIET_LOAD = 1.0
 _NAMES = (
     "startup",
     "idle",
+    "plots",
     "bundle_startup",  # where `dev.py package` left one for Linux
     "conversion",
     "conversion_speed",
@@ -70,6 +71,11 @@ def _idle_rows(figures: dict[str, Any]) -> Rows:
         )
         for state, at_rest in figures.items()
     ]
+
+
+def _plot_rows(figures: dict[str, Any]) -> Rows:
+    what = "Live plots of ten minutes while a reply streams"
+    return [(what, f"{figures['cpu_percent']:.1f} % of a core")]
 
 
 def _conversion_rows(figures: dict[str, Any]) -> Rows:
@@ -146,6 +152,7 @@ def _lateness_row(phase: str, lateness: dict[str, Any]) -> tuple[str, str]:
 _ROWS: dict[str, Callable[[dict[str, Any]], Rows]] = {
     "startup": _startup_rows,
     "idle": _idle_rows,
+    "plots": _plot_rows,
     "bundle_startup": _bundle_rows,
     "conversion": _conversion_rows,
     "conversion_speed": _conversion_speed_rows,

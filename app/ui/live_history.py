@@ -66,6 +66,11 @@ class LiveHistory:
         self.prompts: deque[PromptPoint] = deque()
         self._first_chunk = PromptPoint(0.0, "", 0, 0, 0.0)
 
+    @property
+    def span_s(self) -> float:
+        """From the first sample of the memory to the last."""
+        return self.memory[-1].time_s - self.memory[0].time_s if self.memory else 0.0
+
     def add_memory(self, sample: MemorySampled, now_s: float) -> None:
         """One more sample of the memory."""
         self.memory.append(MemoryPoint(now_s, sample.parts, sample.ceiling_bytes))

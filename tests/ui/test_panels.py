@@ -25,9 +25,10 @@ from app.chat.transcript import ConversationSummary
 from app.core.cards import CardSample
 from app.core.events import MemorySampled, PrefillProgressed
 from app.core.sampling_settings import SamplingSettings
-from app.ui.live_history import WINDOW_S, LiveHistory
+from app.ui.live_history import WINDOW_S, LiveHistory, RatePoint
 from app.ui.widgets.conversation_panel import ConversationPanel
 from app.ui.widgets.live_panel import LivePanel
+from app.ui.widgets.plots import thinned
 from app.ui.widgets.sampling_panel import SamplingPanel
 from app.ui.widgets.slider_field import SliderField
 
@@ -410,3 +411,13 @@ def test_the_memory_axis_tells_its_unit(
     spacing, values = axis.tickValues(low, high, axis.size().height())[0]
     assert axis.tickStrings(values, axis.scale, spacing) == labels
     assert high > ceiling_mib > low == 0  # the line of the ceiling is in view
+
+
+def test_ten_minutes_are_drawn_with_what_can_be_seen() -> None:
+    """The newest always; nothing moves from one stretch to another while time goes on."""
+    points = [RatePoint(100 + index / 4, float(index)) for index in range(2400)]
+    drawn = thinned(points, 700.0)
+    assert 100 < len(drawn) <= 241
+    assert drawn[-1] == points[-1]
+    assert set(thinned(points, 700.9)) == set(drawn)
+    assert thinned(points[:240], 700.0) == points[:240]

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from app.ui.widgets.plots import MemoryPlot, RatePlot
 
 
-# A drawing costs about 7 ms: 3 % of a core at every sample of the speed, half of it like this.
+# A drawing of ten minutes costs about 20 ms, which is to stay below 3 % of a core.
 _REDRAW_MS = 500
+_LONG_S, _LONG_REDRAW_MS = 60.0, 1000  # of more than a minute a pixel is longer than that
 
 
 class _PlotImport(QThread):
@@ -169,7 +170,7 @@ class LivePanel(QWidget):
         """The first sample at once, the others that come within the interval with the next."""
         if not self._redraw.isActive():
             self.draw()
-            self._redraw.start()
+            self._redraw.start(_LONG_REDRAW_MS if self.history.span_s > _LONG_S else _REDRAW_MS)
         else:
             self._is_outdated = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from itertools import groupby
+from typing import TypeVar
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt
@@ -18,9 +19,14 @@ from app.ui.theme import Tokens, current_tokens, ui_font
 
 _MIN_WINDOW_S = 20.0
 _MIB = 1024.0**2
+_MOST_DRAWN = 240  # points: about one for each pixel; ten minutes hold 2,400
+_SHORTEST_S = 0.25  # between two points
 _HALF_LABEL = 8  # pixels: what the highest and the lowest label need beyond the axis
 # From this part of the machine on the ceiling is in view; below, it would flatten the curves.
 _CEILING_FRACTION = 1 / 6
+
+
+AnyPoint = TypeVar("AnyPoint", MemoryPoint, RatePoint, PromptPoint)
 
 
 class _MemoryAxis(pg.AxisItem):
@@ -128,7 +134,7 @@ class MemoryPlot(_TimePlot):
 
     def draw(self, history: LiveHistory, now_s: float) -> None:
         """Shows what is known at `now_s`."""
-        self._points = list(history.memory)
+        self._points = thinned(history.memory, now_s)
         if not self._points:
             return
         times = self.show_times(self._points, now_s)
@@ -176,12 +182,13 @@ class RatePlot(_TimePlot):
 
     def draw(self, history: LiveHistory, now_s: float) -> None:
         """Shows what is known at `now_s`."""
-        self._points = sorted([*history.rates, *history.prompts], key=lambda point: point.time_s)
+        drawn = thinned(history.rates, now_s)
+        self._points = sorted([*drawn, *history.prompts], key=lambda point: point.time_s)
         if not self._points:
             return
         self.show_times(self._points, now_s)
-        rates = [point.tok_s for point in history.rates]
-        self._curve.setData([point.time_s - now_s for point in history.rates], rates)
+        rates = [point.tok_s for point in drawn]
+        self._curve.setData([point.time_s - now_s for point in drawn], rates)
         top = max([1.0, *(rate * 1.2 for rate in rates)])
         ramps = [_ramp(list(of)) for _, of in groupby(history.prompts, lambda p: p.request_id)]
         edges = [edge for ramp in ramps for edge in ramp]
@@ -213,6 +220,19 @@ class RatePlot(_TimePlot):
         self._prompts.setPen(None)
         self._prompts.setFillLevel(0)
         self._prompts.setBrush(behind)
+
+
+def thinned(points: Sequence[AnyPoint], now_s: float) -> list[AnyPoint]:
+    """The last point of each stretch of time, so that no more are drawn than can be seen.
+
+    Stretches lie still while time goes on, so that the curve does not tremble.
+    """
+    if len(points) <= _MOST_DRAWN:
+        return list(points)
+    stretch_s = _SHORTEST_S
+    while (now_s - points[0].time_s) / stretch_s > _MOST_DRAWN:
+        stretch_s *= 2
+    return list({int(point.time_s / stretch_s): point for point in points}.values())
 
 
 def _ramp(points: Sequence[PromptPoint]) -> list[tuple[float, float]]:
