@@ -75,7 +75,7 @@ def test_a_qwen_folder_of_awq_is_recognised_converted_and_answers(
     drop_on(program.window, [folder])
     wait(qtbot, lambda: page.options.isVisible() or page.error.isVisible())
     assert page.options.isVisible(), page.error.message.text()
-    assert {"AWQ", "Qwen2ForCausalLM"} <= set(texts(page.source).splitlines())
+    wait(qtbot, lambda: {"AWQ", "Qwen2ForCausalLM"} <= set(texts(page.source).splitlines()))
     groups = {tuple(row[:3]) for row in cells(page.plan.table)}
     assert ("AWQ int4 g128", "int4 zero g128", "exact") in groups
     page.options.convert_button.click()
