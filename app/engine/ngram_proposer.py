@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _NGRAM_TOKENS = 3  # fewer come again by chance
-_PRIOR_RATE = 0.6  # of guesses that hold, before there are any
-_MEMORY = 0.8  # of what was seen, kept at each draft
-_RECOVERY = 0.02  # of the way back to the prior, at each token that nothing was guessed for
+_PRIOR_RATE = 0.4  # of guesses that hold, before there are any
+_MEMORY = 0.7  # of what was seen, kept at each draft
+_RECOVERY = 0.01  # of the way back to the prior, at each token that nothing was guessed for
 
 
 class NgramProposer:
