@@ -75,8 +75,8 @@ class ValidatePage(QWidget):
         self.differences = DifferencesCard()
         self.prompts = PromptsCard()
         self._cards = (
-            self.empty,
             self.error,
+            self.empty,
             self.chain,
             self.verdict,
             self.checks,
