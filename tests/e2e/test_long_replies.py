@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,17 @@ from tests.ui.window_support import TIMEOUT_MS, running_program
 
 NUM_TOKENS = 6000
 MAX_BLOCKED_MS = 100  # of the thread's own time: the machine may be busy with other things
+
+
+@pytest.fixture(autouse=True)
+def _no_heap_of_other_tests() -> Iterator[None]:
+    """What torch and earlier tests left in this process is no part of the window: a collection that
+    walks it takes half a second.
+    """
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

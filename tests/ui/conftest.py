@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtGui import QFont, QPalette
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.gui import Program
+from app.gui import Program, create_application
 from app.ui.pages.library_page import LibraryPage
+from app.ui.theme import Theme, ThemeMode
 from tests.ui.library_items import QuietDisk
 from tests.ui.window_support import OFFSCREEN_NOISE, running_program
 
@@ -18,6 +21,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/ui" in item.path.as_posix():
             item.add_marker(pytest.mark.qt_log_ignore(OFFSCREEN_NOISE))
+
+
+@pytest.fixture(scope="session")
+def program_look(qapp: QApplication) -> tuple[str, QPalette, QFont]:
+    """Style sheet, palette and font of the program as it starts."""
+    Theme(create_application(), ThemeMode.SYSTEM)
+    return qapp.styleSheet(), qapp.palette(), qapp.font()
+
+
+@pytest.fixture(autouse=True)
+def _looks_like_the_program(qapp: QApplication, program_look: tuple[str, QPalette, QFont]) -> None:
+    """Sizes follow from the look: the same one, whichever test ran before."""
+    sheet, palette, font = program_look
+    if (qapp.styleSheet(), qapp.palette(), qapp.font()) != program_look:
+        qapp.setFont(font)
+        qapp.setPalette(palette)
+        qapp.setStyleSheet(sheet)
 
 
 @pytest.fixture

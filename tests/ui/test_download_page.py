@@ -135,12 +135,12 @@ def test_a_narrow_table_hides_columns_before_it_scrolls(
 ) -> None:
     controller.hub.searched.emit(RESULTS)
     table = page.results.table
+    head = table.horizontalHeader()
     page.show()
     for width, num_hidden in ((1100, 0), (560, 2), (1100, 0)):
         page.resize(width, 700)
-        qtbot.wait(20)
-        assert table.horizontalHeader().hiddenSectionCount() == num_hidden
-        assert table.horizontalHeader().length() <= table.viewport().width()
+        qtbot.waitUntil(lambda n=num_hidden: head.hiddenSectionCount() == n, timeout=5000)
+        qtbot.waitUntil(lambda: head.length() <= table.viewport().width(), timeout=5000)
 
 
 def test_nothing_found_says_so(page: DownloadPage, controller: DownloadController) -> None:

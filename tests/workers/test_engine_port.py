@@ -157,6 +157,8 @@ def test_what_is_kept_of_a_crash_holds_neither_key_nor_prompt(
     with engine.open_port(KEY) as client:
         engine.load(starter_checkpoint)
         assert say(client, secret)
+    engine.process.send(StopServer())
+    engine.wait_for(ServerStopped)  # the fault handler cannot walk the stack of a thread that runs
     os.kill(engine.process.pid or 0, signal.SIGSEGV)
     report = engine.wait_for(WorkerDied).report
     assert report is not None
