@@ -1,4 +1,4 @@
-"""A lone reply of the starter model with and without guesses from its own text, in turn.
+"""A lone reply of the starter model with and without guesses from its own text, each first in turn.
 
 Tasks differ in how much of the reply stands in the prompt already. Tokens are the same on both
 sides, which is checked; speeds are medians of the rounds, `held` is the share of guesses that were
@@ -22,7 +22,7 @@ from app.engine.tokenizer import Tokenizer
 from app.spec.registry import create_spec
 from benchmarks.measure import Figures, own_home, print_json, run_json
 
-_NUM_ROUNDS = 3
+_NUM_ROUNDS = 6
 _NUM_TOKENS = 160
 _CODE = """
 def read_rows(path):
@@ -51,14 +51,14 @@ def measure(model_dir: Path) -> dict[str, Figures]:
     speeds: defaultdict[tuple[str, bool], list[float]] = defaultdict(list)
     held: dict[str, float] = {}
     with _open(model_dir, guesses=True) as guessing, _open(model_dir, guesses=False) as plain:
-        for _ in range(_NUM_ROUNDS):
+        for round_number in range(_NUM_ROUNDS):
             for name, task in _TASKS.items():
-                before = guessing.metrics()
-                tokens, speed = _ask(guessing, task)
-                expected, plain_speed = _ask(plain, task)
-                assert tokens == expected, "Guesses have changed a reply."
-                speeds[name, True].append(speed)
-                speeds[name, False].append(plain_speed)
+                before, replies = guessing.metrics(), {}
+                sides = ((True, guessing), (False, plain))
+                for is_guessing, engine in sides[:: 1 if round_number % 2 else -1]:
+                    replies[is_guessing], speed = _ask(engine, task)
+                    speeds[name, is_guessing].append(speed)
+                assert replies[True] == replies[False], "Guesses have changed a reply."
                 after = guessing.metrics()
                 num_guessed = after.tokens_guessed - before.tokens_guessed
                 held[name] = (after.tokens_held - before.tokens_held) / max(1, num_guessed)
