@@ -111,11 +111,11 @@ def upgrade(connection: sqlite3.Connection, upgrades: tuple[Upgrade, ...] = UPGR
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Takes the write lock at once, so that a second writer waits instead of failing half way."""
+    """Takes the write lock at once, so that a second writer waits instead of failing half way.
+
+    Nothing stays open, whatever refuses: the block, the commit, or SQLite, which rolls back itself
+    where the disk is full.
+    """
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 
-from app.core.errors import AppError, MemoryShortageError, OutOfMemoryError
+from app.core.boundary import Guard
+from app.core.errors import MemoryShortageError, OutOfMemoryError
 from app.core.events import (
     ErrorInfo,
     FinishReason,
@@ -31,8 +31,6 @@ from app.engine.scheduler import ScheduledChunk, Scheduler
 from app.engine.sequence import Sequence
 from app.engine.sequence_factory import PreparedRequest, SequenceFactory
 from app.engine.tokenizer import Tokenizer
-
-_logger = logging.getLogger(__name__)
 
 RequestEvent = (
     PromptTruncated | PrefillProgressed | TokensGenerated | RequestFinished | RequestFailed
@@ -115,13 +113,14 @@ class Engine:
         """`prepare` and `queue` in one."""
         return self.queue(self.prepare(request))
 
-    def prepare(self, request: Request) -> PreparedRequest:
+    def prepare(self, request: Request, submitted_s: float | None = None) -> PreparedRequest:
         """What takes long; with `measure`, all that another thread may do while `step` runs.
 
+        The time to the first token counts from `submitted_s` (`time.monotonic`), None: from now.
         Raises UsageError for parameters that cannot be, ContextLengthError for a prompt that leaves
         no room.
         """
-        return self._factory.create(request)
+        return self._factory.create(request, submitted_s)
 
     def queue(self, prepared: PreparedRequest) -> list[RequestEvent]:
         """Queues a request; PromptTruncated where turns were left out of its prompt."""
@@ -239,13 +238,11 @@ class Engine:
 
     def _extend(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
         """`_append`; whatever goes wrong there is this reply's own affair, and its end alone."""
-        try:
+        failures: list[Exception] = []
+        with Guard(f"The reply to {sequence.request_id} cannot go on", failures.append):
             return self._append(sequence, token_id)
-        except Exception as error:  # a fault of ours or of a library, at the text of one reply
-            if not isinstance(error, AppError):
-                _logger.exception("The reply to %s cannot go on.", sequence.request_id)
-            self._scheduler.remove(sequence)
-            return [RequestFailed(sequence.request_id, ErrorInfo.from_exception(error))]
+        self._scheduler.remove(sequence)
+        return [RequestFailed(sequence.request_id, ErrorInfo.from_exception(failures[0]))]
 
     def _append(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
         self._num_decoded += 1

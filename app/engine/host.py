@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from app.core.boundary import Guard
 from app.core.errors import EngineError, ResourceError
 from app.core.events import EngineState, EngineStateChanged, ErrorInfo, Event, LoadedModel
 from app.core.secrets import remember_prompts
@@ -26,8 +26,6 @@ from app.engine.preparing import Prepared, RequestPreparer
 from app.engine.request import Request
 from app.engine.request_handle import RequestHandle
 from app.engine.tokenizer import Tokenizer
-
-_logger = logging.getLogger(__name__)
 
 MEMORY_SAMPLE_INTERVAL_S = 1.0
 NUM_SLOTS = 8  # requests that decode in one batch
@@ -175,10 +173,11 @@ class EngineHost:
 
     def _run(self) -> None:
         while not self._is_stopped:
-            self._commands.run(*self._patience())
-            if self._loaded is not None:
-                self._work(self._loaded)
-            self._metrics = self._count(self._loaded)
+            with self._surviving():
+                self._commands.run(*self._patience())
+                if self._loaded is not None:
+                    self._work(self._loaded)
+                self._metrics = self._count(self._loaded)
 
     def _patience(self) -> tuple[bool, float | None]:
         """Waits only when there is nothing else to do, and then until the next memory sample."""
@@ -196,21 +195,18 @@ class EngineHost:
 
     def _work(self, loaded: LoadedEngine) -> None:
         if loaded.engine.has_work:
-            self._guard(lambda: self._requests.publish(loaded.engine.step()))
+            self._requests.publish(loaded.engine.step())
             self._last_step_s = time.monotonic()
         elif loaded.engine.has_chores:
-            self._guard(loaded.engine.do_chore)
-        if self._loaded is not None and time.monotonic() >= self._next_sample_s:
+            loaded.engine.do_chore()
+        if time.monotonic() >= self._next_sample_s:
             self._next_sample_s = time.monotonic() + MEMORY_SAMPLE_INTERVAL_S
             self._emit_memory(loaded)
             self._unload_if_idle(loaded)
 
-    def _guard(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except Exception as error:  # native code below may raise anything; the app must survive it
-            _logger.exception("The executor failed.")
-            self._fail(_describe(error))
+    def _surviving(self) -> Guard:
+        """Native code may raise anything, at a step as at a cancel: this thread goes on."""
+        return Guard("The engine failed", self._fail)
 
     def _emit_memory(self, loaded: LoadedEngine) -> None:
         use = loaded.engine.memory_use()
@@ -232,13 +228,13 @@ class EngineHost:
     def _load(
         self, future: Future[LoadedModel], model_dir: Path, load: Callable[[], LoadedEngine]
     ) -> None:
-        self._drop_engine()
-        try:
-            future.set_result(self._start_engine(load))
-        except Exception as error:  # as in `_guard`
-            _logger.exception("Loading %s failed.", model_dir)
-            self._fail(_describe(error))
+        def fail(error: Exception) -> None:
+            self._fail(error)
             future.set_exception(error)
+
+        self._drop_engine()
+        with Guard(f"Loading {model_dir} failed", fail):
+            future.set_result(self._start_engine(load))
 
     def _start_engine(self, load: Callable[[], LoadedEngine]) -> LoadedModel:
         self._load_again = None
@@ -267,11 +263,8 @@ class EngineHost:
         """Loads again what was unloaded for idleness."""
         if self._load_again is None:
             return
-        try:
+        with Guard("Loading again failed", self._fail):
             self._start_engine(self._load_again)
-        except Exception as error:  # as in `_guard`
-            _logger.exception("Loading again failed.")
-            self._fail(_describe(error))
 
     def _add(self, request: Request, handle: RequestHandle) -> None:
         self._wake()
@@ -283,7 +276,8 @@ class EngineHost:
             self._requests.fail(request.request_id, ErrorInfo.from_exception(refusal))
             return
         self._requests.begin(handle)
-        self._preparer.prepare(engine, request, partial(self._queue, engine, handle))
+        queue = partial(self._queue, engine, handle)
+        self._preparer.prepare(engine, request, handle.submitted_s, queue)
 
     def _queue(self, engine: Engine, handle: RequestHandle, outcome: Prepared) -> None:
         """Nothing for a request that was cancelled meanwhile, or its model unloaded."""
@@ -324,39 +318,38 @@ class EngineHost:
         self._set_state(EngineState.UNLOADED)
         self._is_stopped = True
 
-    def _fail(self, error: ErrorInfo) -> None:
+    def _fail(self, error: Exception) -> None:
         """Ends every request with the error; the next load starts afresh."""
+        failure = _describe(error)
         loaded, self._loaded = self._loaded, None
         if loaded is not None:
             self._close_engine(loaded)
         self._model = self._load_again = None
-        self._set_state(EngineState.FAILED, error=error)
-        self._requests.fail_all(error)
+        self._set_state(EngineState.FAILED, error=failure)
+        self._requests.fail_all(failure)
 
     def _drop_engine(self) -> None:
         self._model = self._load_again = None
         if self._loaded is None:
             return
         self._set_state(EngineState.UNLOADING)
-        self._requests.publish(self._loaded.engine.cancel_all())
-        self._requests.cancel_all_preparing()
-        self._finish_chores(self._loaded)
+        with self._surviving():
+            self._requests.publish(self._loaded.engine.cancel_all())
+            self._requests.cancel_all_preparing()
+            self._finish_chores(self._loaded)
         loaded, self._loaded = self._loaded, None
-        self._close_engine(loaded)
+        if loaded is not None:
+            self._close_engine(loaded)
 
     def _finish_chores(self, loaded: LoadedEngine) -> None:
         deadline_s = time.monotonic() + _LAST_CHORES_S
-        try:
+        with Guard("The conversations could not be saved"):
             while loaded.engine.has_chores and time.monotonic() < deadline_s:
                 loaded.engine.do_chore()
-        except Exception:  # as in `_guard`; what could not be saved is given up
-            _logger.exception("The conversations could not be saved.")
 
     def _close_engine(self, loaded: LoadedEngine) -> None:
-        try:
+        with Guard("The executor could not be closed"):
             loaded.close()
-        except Exception:  # as in `_guard`; what could not be closed is given up
-            _logger.exception("The executor could not be closed.")
         return_freed_memory()
 
     def _set_state(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app import __version__
 from app.checkpoint.manifest import MANIFEST_NAME
+from app.core.errors import OutOfMemoryError
 from app.engine.executors.base import Executor
 from app.engine.executors.block_tables import KV_PAGE_TOKENS
 from app.engine.kv_cache import KVCache, KVLease
@@ -66,7 +67,7 @@ class KVArchive:
             next(self._saving)
         except StopIteration:
             self._end_saving(key)
-        except OSError as error:
+        except (OSError, MemoryError, OutOfMemoryError) as error:
             _logger.warning("The KV cache of a conversation could not be saved: %s.", error)
             self._end_saving(key)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from app.core.errors import EngineError
+from app.core.errors import EngineError, OutOfMemoryError
 from app.engine.executors.base import Executor
 from app.engine.executors.block_tables import KV_PAGE_TOKENS, pages_for
 from app.engine.page_tree import BlockTable, PageNode, PageTree, Prefix
 from app.engine.state_snapshots import State, StateSnapshots
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -135,8 +138,12 @@ class KVCache:
         if snapshots is None or not table.nodes or lease.state_tokens != table.num_tokens:
             return
         node, num_tokens = table.nodes[-1], table.num_tokens
-        if snapshots.longest(node, num_tokens) != num_tokens:
+        if snapshots.longest(node, num_tokens) == num_tokens:
+            return
+        try:
             snapshots.save(node, num_tokens, self._executor.read_state(lease.slot))
+        except (MemoryError, OutOfMemoryError):  # then it is computed anew where it is wanted
+            _logger.warning("There is no memory for a copy of a recurrent state.")
 
     def lose_state(self, lease: KVLease) -> None:
         """The slot's recurrent state is not that behind the tokens of the lease any more."""

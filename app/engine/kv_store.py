@@ -124,7 +124,7 @@ class KVStore:
         kept = {_INDEX, *(blob.name for blob in _blobs_of(conversation))}
         for path in folder.iterdir():
             if path.name not in kept:
-                path.unlink(missing_ok=True)
+                _unlink(path)
         self._keep_limit(folder)
 
     def forget(self, key: str) -> None:
@@ -150,7 +150,7 @@ class KVStore:
                 continue
             for path in folder.glob(f"*{_ASIDE}"):
                 _logger.warning("Removed %s: it was not finished.", path)
-                path.unlink(missing_ok=True)
+                _unlink(path)
 
     def _folders(self) -> list[Path]:
         try:
@@ -205,6 +205,14 @@ def _write_aside(path: Path, content: bytes) -> None:
 
 
 _BINARY = getattr(os, "O_BINARY", 0)
+
+
+def _unlink(path: Path) -> None:
+    """Windows refuses while anybody, a virus scanner for instance, has the file open."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _logger.info("%s stays: %s", path, error)
 
 
 def _touch(path: Path) -> None:

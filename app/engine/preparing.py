@@ -5,7 +5,6 @@ Replies that run meanwhile do not wait for a long prompt, nor for the first gram
 
 from __future__ import annotations
 
-import logging
 import queue
 import sys
 import threading
@@ -14,14 +13,13 @@ from contextlib import suppress
 from functools import partial
 from itertools import count
 
-from app.core.errors import AppError, EngineError
+from app.core.boundary import Guard
+from app.core.errors import EngineError
 from app.core.events import ErrorInfo, PromptMeasured
 from app.engine.command_queue import CommandQueue
 from app.engine.engine import Engine
 from app.engine.request import Request
 from app.engine.sequence_factory import PreparedRequest
-
-_logger = logging.getLogger(__name__)
 
 _LAST = -sys.maxsize
 _MEASURE_PRIORITY = sys.maxsize  # behind every request
@@ -43,9 +41,15 @@ class RequestPreparer:
         self._thread = threading.Thread(target=self._run, name="prepare", daemon=True)
         self._thread.start()
 
-    def prepare(self, engine: Engine, request: Request, done: Callable[[Prepared], None]) -> None:
+    def prepare(
+        self,
+        engine: Engine,
+        request: Request,
+        submitted_s: float,
+        done: Callable[[Prepared], None],
+    ) -> None:
         """`done` hears what the engine can queue, or why it cannot be."""
-        self._put(request.priority, partial(self._prepare, engine, request, done))
+        self._put(request.priority, partial(self._prepare, engine, request, submitted_s, done))
 
     def measure(
         self, engine: Engine, request: Request, done: Callable[[PromptMeasured], None]
@@ -65,27 +69,25 @@ class RequestPreparer:
         while (job := self._jobs.get()[2]) is not None:
             job()
 
-    def _prepare(self, engine: Engine, request: Request, done: Callable[[Prepared], None]) -> None:
-        outcome: Prepared
-        try:
-            outcome = engine.prepare(request)
-        except Exception as error:  # libraries encode and compile; one request's fault is its own
-            if not isinstance(error, AppError):
-                _logger.exception("The request %s could not be prepared.", request.request_id)
-            outcome = ErrorInfo.from_exception(error)
-        self._tell(partial(done, outcome))
+    def _prepare(
+        self,
+        engine: Engine,
+        request: Request,
+        submitted_s: float,
+        done: Callable[[Prepared], None],
+    ) -> None:
+        def refuse(error: Exception) -> None:
+            self._tell(partial(done, ErrorInfo.from_exception(error)))
+
+        # Libraries encode and compile; one request's fault is its own.
+        with Guard(f"The request {request.request_id} could not be prepared", refuse):
+            self._tell(partial(done, engine.prepare(request, submitted_s)))
 
     def _measure(
         self, engine: Engine, request: Request, done: Callable[[PromptMeasured], None]
     ) -> None:
-        try:
-            measured = engine.measure(request)
-        except AppError as refusal:
-            _logger.debug("A prompt was not measured: %s", refusal.message)
-        except Exception:  # as in `_prepare`; nothing depends on it
-            _logger.exception("A prompt could not be measured.")
-        else:
-            self._tell(partial(done, measured))
+        with Guard("A prompt could not be measured"):  # nothing depends on it
+            self._tell(partial(done, engine.measure(request)))
 
     def _tell(self, command: Callable[[], None]) -> None:
         with suppress(EngineError):  # closed meanwhile: the request has ended with that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -35,8 +36,10 @@ class RequestHandle:
         cancel: Callable[[str], None],
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        """With `on_event` there is nothing to iterate: the events go there."""
+        """With `on_event` there is nothing to iterate: the events go there. `submitted_s` is by
+        `time.monotonic`."""
         self.request_id = request_id
+        self.submitted_s = time.monotonic()
         self._cancel = cancel
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._on_event = on_event or self._events.put

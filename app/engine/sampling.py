@@ -13,7 +13,6 @@ differ in the last bit.
 
 from __future__ import annotations
 
-import logging
 import math
 import secrets
 from collections.abc import Callable, Collection
@@ -22,14 +21,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from app.core.boundary import Guard
 from app.core.errors import EngineError, UsageError
 from app.core.sentence import Sentence
 from app.engine.grammar import TokenMatcher
 from app.engine.logprobs import RankedLogprobs, rank_logprobs
 from app.engine.philox import random_64
 from app.engine.request import MAX_LOGPROBS, SamplingParams
-
-_logger = logging.getLogger(__name__)
 
 _WEIGHT_BITS = 43  # a vocabulary of 2^20 tokens sums to less than 2^63
 WEIGHT_OF_LIKELIEST = 2**_WEIGHT_BITS
@@ -166,12 +164,13 @@ class Sampler:
         """
         if not np.isfinite(logits.max()):  # the maximum of anything with a NaN is NaN
             return self.record(NO_TOKEN)
-        try:
+        # Masks come from a library, and its grammars from clients.
+        with Guard("No token could be drawn for a request", self._keep_fault):
             return self._sample(logits, choose or self.choose)
-        except Exception as error:  # masks come from a library, and its grammars from clients
-            _logger.exception("No token could be drawn for a request.")
-            self._fault = error
-            return NO_TOKEN
+        return NO_TOKEN
+
+    def _keep_fault(self, error: Exception) -> None:
+        self._fault = error
 
     def _sample(self, logits: npt.NDArray[np.float32], choose: Callable[[Logits], int]) -> int:
         restricted = self._restrict(logits)

@@ -43,11 +43,13 @@ class SequenceFactory:
         self._prompts = PromptEncoder(tokenizer, max_model_len, vocab_size)
         self._grammars = GrammarCompiler(tokenizer, vocab_size, eos_ids)
 
-    def create(self, request: Request) -> PreparedRequest:
-        """Raises UsageError for parameters that cannot be, ContextLengthError for a prompt that
-        leaves no room.
+    def create(self, request: Request, submitted_s: float | None = None) -> PreparedRequest:
+        """`submitted_s`: when the request came, by `time.monotonic`; None: now.
+
+        Raises UsageError for parameters that cannot be, ContextLengthError for a prompt that leaves
+        no room.
         """
-        arrived_s = time.monotonic()
+        arrived_s = time.monotonic() if submitted_s is None else submitted_s
         prompt = self._prompts.encode(request)
         return PreparedRequest(
             self._create_sequence(request, prompt, arrived_s), prompt.num_dropped_messages

@@ -90,7 +90,8 @@ class EngineService:
 def to_host_options(command: ConfigureEngine) -> HostOptions:
     """Where the window's conversations are kept, and how long a model may be idle."""
     return HostOptions(
-        kv_dir=kv_dir() if command.keeps_conversations else None,
+        kv_dir=kv_dir(),
+        keeps_conversations=command.keeps_conversations,
         idle_unload_s=command.idle_unload_s,
     )
 

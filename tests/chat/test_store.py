@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from app.chat.database import connect
 from app.chat.rows import from_json, to_json
+from app.chat.schema import transaction
 from app.chat.store import ChatStore
 from app.chat.transcript import TurnStats
 from app.core.errors import ChatStoreError
@@ -152,3 +154,37 @@ def test_writing_fails_in_one_sentence_when_the_file_is_locked(
             store.create_conversation("never")
         other.execute("ROLLBACK")
     assert store.create_conversation("now").title == "now"
+
+
+# --- what SQLite refuses ------------------------------------------------------------------------
+
+
+def test_a_write_that_does_not_fit_leaves_no_transaction_open(store: ChatStore) -> None:
+    """SQLite may have rolled back by itself: the reason is told, and the next write works."""
+    connection = store._connection
+    kept = store.create_conversation("kept")
+    (num_pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {num_pages + 2}")
+    with pytest.raises(ChatStoreError, match="full"):
+        store.append_turn(kept.conversation_id, "user", "x" * 1_000_000)
+    assert not connection.in_transaction
+    connection.execute("PRAGMA max_page_count = 100000")
+    store.append_turn(kept.conversation_id, "user", "fits")
+    (turn,) = store.load_conversation(kept.conversation_id).turns
+    assert turn.content == "fits"
+
+
+def test_a_commit_that_is_refused_leaves_no_transaction_open(tmp_path: Path) -> None:
+    with closing(connect(tmp_path / "any.sqlite3")) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("CREATE TABLE parents (id INTEGER PRIMARY KEY)")
+        connection.execute(
+            "CREATE TABLE children "
+            "(parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED)"
+        )
+        with pytest.raises(sqlite3.IntegrityError), transaction(connection):
+            connection.execute("INSERT INTO children VALUES (1)")
+        assert not connection.in_transaction
+        with transaction(connection):
+            connection.execute("INSERT INTO parents VALUES (1)")
+        assert connection.execute("SELECT count(*) FROM children").fetchone() == (0,)

@@ -38,12 +38,14 @@ class Gate:
         self.reached, self.opened = threading.Event(), threading.Event()
         prepare = Engine.prepare
 
-        def wait_and_prepare(engine: Engine, request: Request) -> PreparedRequest:
+        def wait_and_prepare(
+            engine: Engine, request: Request, submitted_s: float | None
+        ) -> PreparedRequest:
             self.prepared.append(str(request.prompt))
             if request.prompt == held:
                 self.reached.set()
                 assert self.opened.wait(TIMEOUT_S)
-            return prepare(engine, request)
+            return prepare(engine, request, submitted_s)
 
         monkeypatch.setattr(Engine, "prepare", wait_and_prepare)
 
@@ -191,7 +193,7 @@ def neighbour(host: EngineHost) -> Iterator[RequestHandle]:
 def test_a_fault_at_a_prompt_ends_that_request(
     host: EngineHost, neighbour: RequestHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(engine: Engine, request: Request) -> PreparedRequest:
+    def fail(engine: Engine, *arguments: object) -> PreparedRequest:
         raise RuntimeError("broken library")
 
     with monkeypatch.context() as patch:
@@ -237,8 +239,10 @@ def test_a_fault_at_a_text_ends_that_request(
 
     prepare = Engine.prepare
 
-    def prepare_broken(engine: Engine, request: Request) -> PreparedRequest:
-        prepared = prepare(engine, request)
+    def prepare_broken(
+        engine: Engine, request: Request, submitted_s: float | None
+    ) -> PreparedRequest:
+        prepared = prepare(engine, request, submitted_s)
         broken.append(prepared.sequence._detokenizer)
         return prepared
 
