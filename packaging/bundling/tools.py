@@ -44,7 +44,7 @@ def run(
     if log is not None:
         log.write_text(output, encoding="utf-8", errors="replace")
     if code not in accepted or code is None:
-        raise PackagingError(f"{_describe(words, code, timeout_s)}\n{_tail(output)}")
+        raise PackagingError(f"{_describe(words, code, timeout_s)}\n{tail(output)}")
     return code
 
 
@@ -59,7 +59,7 @@ def capture(
     words = [str(word) for word in command]
     code, output = _run_group(words, timeout_s, cwd, env, stderr=subprocess.DEVNULL)
     if code != 0:
-        raise PackagingError(f"{_describe(words, code, timeout_s)}\n{_tail(output)}")
+        raise PackagingError(f"{_describe(words, code, timeout_s)}\n{tail(output)}")
     return output
 
 
@@ -106,7 +106,8 @@ def _describe(words: Sequence[str], code: int | None, timeout_s: float) -> str:
     return f"This command failed with exit code {code}: {line}"
 
 
-def _tail(output: str, num_lines: int = 30) -> str:
+def tail(output: str, num_lines: int = 30) -> str:
+    """The last lines of it."""
     return "\n".join(output.splitlines()[-num_lines:])
 
 

@@ -11,11 +11,11 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bundling.tools import PackagingError, end_group, need, note, run
+from bundling.tools import PackagingError, end_group, need, note, run, tail
+from bundling.wine_runner import Runner, tell_failure
 
 _MIRROR = "http://deb.debian.org/debian"
 _PACKAGES = ("wine", "wine64", "fonts-noto-cjk", "fonts-liberation", "libgl1", "ca-certificates")
@@ -28,8 +28,6 @@ mkdir -p "$0/tmp/.X11-unix" && mount --bind /tmp/.X11-unix "$0/tmp/.X11-unix" &&
 exec chroot "$0" "$@"
 """
 _GRACE_S = 15
-# By wineserver, a second after a program has ended and its process has not.
-_KILLED = 128 + 9
 
 
 class Wine:
@@ -39,6 +37,7 @@ class Wine:
         self.root = root
         self.user = user
         self._prefix = prefix
+        self._runner = Runner(root)
         self.drive = root / prefix / "drive_c"
 
     @property
@@ -52,6 +51,7 @@ class Wine:
             raise PackagingError("Wine in a root of its own needs Linux and the rights of root.")
         if not (self.root / "ready").is_file():
             self._make_root()
+        self._runner.prepare()
         if not self.drive.is_dir():
             note("making the Wine prefix ...")
             self.run(["wineboot", "-i"], timeout_s=300)
@@ -68,15 +68,15 @@ class Wine:
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
     ) -> None:
-        """A Windows program to its end; PackagingError as `tools.run`.
-
-        On a busy machine a program that ended well may still be killed by Wine, which then hides
-        its exit code: callers look at what it did.
+        """A Windows program to its end; PackagingError as `tools.run`, by what Windows says that it
+        ended with: see wine_runner.
         """
-        words, end_s = self._command(command, timeout_s, env), time.monotonic() + timeout_s
-        code = run(words, timeout_s=timeout_s + _GRACE_S, log=log, accepted=(0, _KILLED))
-        if code == _KILLED and time.monotonic() >= end_s:
-            raise PackagingError(f"{command[0]} was ended after {timeout_s:.0f} s.")
+        words = self._command([*self._runner.words(), *command], timeout_s, env)
+        log = log or self.root / "last-run.log"
+        ended = run(words, timeout_s=timeout_s + _GRACE_S, log=log, accepted=range(256))
+        if how := tell_failure(self._runner.read_code(), ended):
+            output = log.read_text(encoding="utf-8", errors="replace")
+            raise PackagingError(f"{command[0]} {how}.\n{tail(output)}")
 
     def start(
         self, command: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
