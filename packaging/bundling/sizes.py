@@ -10,7 +10,11 @@ from bundling.inventory import Component
 
 _MIB = 1 << 20
 # Bytes, as the release notes promise them.
-LIMITS = {("windows", False): 450_000_000, ("windows", True): 900_000_000}
+LIMITS = {
+    ("windows", False): 450_000_000,
+    ("windows", True): 900_000_000,
+    ("linux", True): 900_000_000,
+}
 _MIN_ROW_BYTES = _MIB
 
 

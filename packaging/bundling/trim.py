@@ -73,15 +73,32 @@ _BUILDERS = (
 
 # Of transformers' models the reference runs text alone; `modular_*` is what the others are made of.
 _FOREIGN_PARTS = ("convert", "feature", "image", "modular", "processing", "video")
+# Of all families: transformers looks for a tokenizer's class in the first that uses it.
+_COMMON_PARTS = ("configuration", "tokenization")
+# Of torch's own sources those that it reads: comments of settings, and what has overloads. All of
+# transformers' are read: they say what is in a folder.
+_READ_SOURCES = (
+    *("/torch/*config*.py", "/torch/functional.py", "/torch/nn/functional.py"),
+    "/torch/nn/modules/rnn.py",
+)
 
 
 def is_reference_module(name: str, families: Collection[str]) -> bool:
-    """Whether a module below `transformers.models` may be asked for by a validation; `families` are
-    the folders of its causal language models."""
-    parts = name.split(".")[2:]
-    if not parts or parts[0] == "auto":
+    """Whether a module may be asked for by a validation, if it is one of transformers' models;
+    `families` are the folders of its causal language models."""
+    parts = name.split(".")
+    if parts[:2] != ["transformers", "models"] or len(parts) < 4 or parts[2] == "auto":
         return True
-    return parts[0] in families and not parts[-1].startswith(_FOREIGN_PARTS)
+    if parts[-1].startswith(_FOREIGN_PARTS):
+        return False
+    return parts[2] in families or parts[-1].startswith(_COMMON_PARTS)
+
+
+def is_reference_source(destination: str, families: Collection[str]) -> bool:
+    """The same of a source in the bundle, by its place there."""
+    place = PurePosixPath(destination.replace("\\", "/"))
+    names = place.parts[:-1] if place.name == "__init__.py" else (*place.parts[:-1], place.stem)
+    return place.suffix != ".py" or is_reference_module(".".join(names), families)
 
 
 def is_builder(distribution: str) -> bool:
@@ -95,6 +112,8 @@ def is_kept(destination: str) -> bool:
     path = "/" + destination.replace("\\", "/").lower()
     if path in _KEPT:
         return True
+    if path.startswith("/torch/") and path.endswith(".py"):
+        return any(fnmatch.fnmatch(path, pattern) for pattern in _READ_SOURCES)
     if any(fnmatch.fnmatch(path, pattern.lower()) for pattern in _DROPPED):
         return False
     return not path.endswith(".qm") or not _is_foreign_translation(destination)

@@ -50,7 +50,7 @@ def build_here(options: Options) -> None:
     inventory = Inventory(work / CONTENTS_NAME, site, str(ROOT), options.version)
     _finish(options, bundle, inventory, python_license(prefix))
     if options.has_smoke_test:
-        report = options.out / "self-test-windows.json"
+        report = options.out / f"self-test-windows{options.suffix}.json"
         run([bundle / "deepinfer.exe", "--self-test", report], timeout_s=600)
         check_report(report, options.is_full)
     _pack(options, bundle, work / "app.ico")

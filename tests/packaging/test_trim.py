@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-from bundling.trim import is_builder, is_kept, is_reference_module
+from bundling.trim import is_builder, is_kept, is_reference_module, is_reference_source
 
 
 @pytest.mark.parametrize(
@@ -57,7 +63,61 @@ def test_builders_leave_no_metadata() -> None:
 def test_of_the_reference_text_models_stay() -> None:
     names = ["modeling_llama", "configuration_llama", "tokenization_llama", "modular_llama"]
     names = [f"transformers.models.llama.{name}" for name in names]
-    names += ["transformers.models", "transformers.models.auto.processing_auto"]
-    names += ["transformers.models.llama", "transformers.models.sam.modeling_sam"]
+    names += ["transformers.models", "transformers.models.auto.processing_auto", "torch.nn"]
+    names += ["transformers.models.sam", "transformers.models.sam.configuration_sam"]
+    names += [
+        "transformers.models.sam.modeling_sam",
+        "transformers.models.sam.image_processing_sam",
+    ]
     kept = [name for name in names if is_reference_module(name, {"llama"})]
-    assert kept == [*names[:3], *names[4:7]]
+    assert kept == [*names[:3], *names[4:9]]
+
+
+@pytest.mark.parametrize("slash", ["/", "\\"])
+def test_of_the_reference_the_sources_that_are_read_stay(slash: str) -> None:
+    models = "transformers/models"
+    places = [f"{models}/llama/modeling_llama.py", f"{models}/sam/__init__.py", "torch/lib/x.so"]
+    places += ["torch/nn/functional.py", "torch/_dynamo/config.py", "transformers/cache_utils.py"]
+    places += ["torch/nn/init.py", f"{models}/sam/modeling_sam.py"]
+    places = [place.replace("/", slash) for place in places]
+    kept = [place for place in places if is_kept(place) and is_reference_source(place, {"llama"})]
+    assert kept == places[:6]
+
+
+# With nothing else to import: each family's configuration, its class and that of its tokenizer.
+_IMPORTS = """
+import importlib.abc, json, sys
+from bundling.trim import is_reference_module
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING, model_type_to_module_name
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING as MODELS
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as NAMES
+from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES as TOKENIZERS
+from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+families = {model_type_to_module_name(name) for name in NAMES}
+
+class Trimmed(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if not is_reference_module(name, families):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Trimmed())
+failures = {}
+for name in NAMES:
+    try:
+        MODELS[CONFIG_MAPPING[name]]
+        tokenizer_class_from_name(TOKENIZERS.get(name) or "TokenizersBackend")
+    except ImportError as error:
+        failures[name] = str(error)
+print(json.dumps([len(NAMES), failures]))
+"""
+
+
+@pytest.mark.slow
+def test_every_causal_family_is_whole_in_what_stays() -> None:
+    folder = Path(__file__).resolve().parents[2] / "packaging"
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    words = [sys.executable, "-c", _IMPORTS]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    count, failures = json.loads(done.stdout.splitlines()[-1])
+    assert count > 100
+    assert not failures
