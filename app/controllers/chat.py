@@ -198,9 +198,9 @@ class ChatController(QObject):
         a new conversation takes its place when it was open."""
         with self._reported_errors():
             self._store.delete_conversation(conversation_id)
-            self.engine.forget(conversation_id)
             if conversation_id == self.replying_conversation_id:
                 self.stop()
+            self.engine.forget(conversation_id)  # behind the stop, which leaves something to forget
             self.conversations_changed.emit()
             if conversation_id == self.conversation.conversation_id:
                 value = self.conversation
@@ -225,14 +225,15 @@ class ChatController(QObject):
     def send(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
         """Saves the user's message and asks for a reply; whether it was taken: not unless READY,
         not when it is blank or cannot be saved."""
+        is_taken = False
         if self._state is ChatState.READY and (text.strip() or attachments):
             with self._reported_errors():
                 turn = self._open.add_user_turn(text, attachments)
+                is_taken = True
                 self.turn_added.emit(self.conversation.conversation_id, turn)
                 self._begin_reply()
                 self.conversations_changed.emit()
-                return True
-        return False
+        return is_taken
 
     def stop(self) -> None:
         """Stops the running reply within one token; it ends with `reply_finished`."""
@@ -246,12 +247,7 @@ class ChatController(QObject):
             return
         last = self.conversation.turns[-1]
         with self._reported_errors():
-            if last.role == "user":
-                self._begin_reply()
-                return
-            self._open.leave_out(last.turn_id)
-            self.turn_removed.emit(self.conversation.conversation_id, last.turn_id)
-            self._begin_reply(replaced=last)
+            self._begin_reply(replaced=None if last.role == "user" else last)
 
     def continue_reply(self) -> None:
         """Lets the last reply go on where it ends; no effect unless READY and there is one."""
@@ -281,16 +277,17 @@ class ChatController(QObject):
             self.conversation_opened.emit(self.conversation)
 
     def _begin_reply(self, replaced: Turn | None = None, continued: Turn | None = None) -> None:
-        value, store = self.conversation, self._store
+        value = self._open.without(replaced.turn_id) if replaced else self.conversation
         conversation_id = value.conversation_id
         request = create_request(value, self.overflow, continues_reply=continued is not None)
         if continued is None:
             model_name = self._model.name if self._model else ""
-            writer = store.begin_reply(conversation_id, model_name, replaced)
+            writer = self._store.begin_reply(conversation_id, model_name, replaced)
         else:
-            writer = store.continue_reply(conversation_id, continued)
-            self._open.leave_out(continued.turn_id)
-            self.turn_removed.emit(conversation_id, continued.turn_id)
+            writer = self._store.continue_reply(conversation_id, continued)
+        if hidden := replaced or continued:
+            self._open.leave_out(hidden.turn_id)
+            self.turn_removed.emit(conversation_id, hidden.turn_id)
         self._reply = RunningReply(conversation_id, request.request_id, writer, self, continued)
         self._reply.text_appended.connect(self.text_appended)
         self._reply.tokens_per_second.connect(self.tokens_per_second)

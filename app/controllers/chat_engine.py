@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from app.controllers.remote_link import ConnectRemote, RemoteLink
 from app.controllers.worker_link import WorkerLink
 from app.core.events import EngineState, EngineStateChanged, Event, WorkerDied, WorkerStopped
+from app.core.paths import kv_dir
 from app.core.secrets import remember_prompts
 from app.workers.commands import (
     Command,
@@ -78,7 +79,8 @@ class ChatEngine(QObject):
             self.local.send(command)
 
     def forget(self, conversation_id: str) -> None:
-        """Removes what the process keeps of a conversation, with the next model at the latest."""
+        """Removes what the process keeps of a conversation: with the next model, or the end of the
+        program, at the latest."""
         command = ForgetConversation(conversation_id)
         if self.local.is_running:
             self.local.send(command)
@@ -106,6 +108,11 @@ class ChatEngine(QObject):
         """Ends both and waits."""
         self._remote.shutdown()
         self.local.shutdown()
+        if self._forgotten:
+            from app.engine.kv_store import remove_conversation  # NumPy comes with it
+
+            for command in self._forgotten:
+                remove_conversation(kv_dir(), command.cache_key)
 
     def _end_local(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         self._local_load = None

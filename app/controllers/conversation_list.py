@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -12,7 +13,7 @@ from app.chat.documents import ConversationTree, from_json, to_json, to_markdown
 from app.chat.store import ChatStore
 from app.chat.transcript import ConversationSummary
 from app.controllers.file_saver import FileSaver
-from app.controllers.threads import FunctionThread
+from app.controllers.function_queue import FunctionQueue
 from app.core.errors import AppError, ChatStoreError
 from app.core.events import ErrorInfo
 
@@ -38,7 +39,9 @@ class ConversationList(QObject):
         self._saver = FileSaver(self)
         self._saver.saved.connect(self.exported)
         self._saver.failed.connect(self.failed)
-        self._reading: FunctionThread | None = None
+        self._reader = FunctionQueue(self)
+        self._reader.returned.connect(self._on_reader_returned)
+        self._reader.errored.connect(self.failed)
 
     @property
     def is_read_only(self) -> bool:
@@ -82,7 +85,7 @@ class ConversationList(QObject):
         """What is shown of it, for people."""
         with self._reported_errors():
             text = to_markdown(self._store.load_conversation(conversation_id))
-            self._saver.write(lambda: _write(path, text))
+            self._saver.write(partial(_write, path, text))
 
     def export_json(self, conversation_ids: tuple[str, ...], path: Path) -> None:
         """All versions of some conversations, of all where none is named."""
@@ -95,36 +98,20 @@ class ConversationList(QObject):
 
     def import_json(self, path: Path) -> None:
         """Brings in what `export_json` wrote, or a list of messages as OpenAI has it."""
-        if self._reading is None:
-            self._reading = FunctionThread(lambda: _read(path), self)
-            self._reading.returned.connect(self._on_reading_returned)
-            self._reading.errored.connect(self._on_reading_errored)
-            self._reading.start()
+        self._reader.add(partial(_read, path))
 
     def shutdown(self) -> None:
-        """Waits for what runs."""
+        """Waits until all is written; what is read is given up."""
         self._saver.shutdown()
-        if self._reading is not None:
-            self._reading.join()
+        self._reader.clear()
+        self._reader.shutdown()
 
     @Slot(object)
-    def _on_reading_returned(self, trees: list[ConversationTree]) -> None:
-        self._drop_reading()
+    def _on_reader_returned(self, trees: list[ConversationTree]) -> None:
         with self._changing():
             ids = [self._store.add_tree(tree) for tree in trees]
             if ids:
                 self.imported.emit(ids[-1])
-
-    @Slot(object)
-    def _on_reading_errored(self, error: ErrorInfo) -> None:
-        self._drop_reading()
-        self.failed.emit(error)
-
-    def _drop_reading(self) -> None:
-        if self._reading is not None:
-            self._reading.join()
-            self._reading.deleteLater()
-            self._reading = None
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

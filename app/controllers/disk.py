@@ -20,6 +20,8 @@ from app.core.library_events import (
     LibraryScanned,
     MoveProgressed,
     Removed,
+    RevealFailed,
+    ScanFailed,
     TrashMissing,
     VerifyFinished,
     VerifyProgressed,
@@ -241,6 +243,11 @@ class DiskController(QObject):
                 self.refresh()
             case JobFailed():
                 self._end(self.failed, event.error)
+            case ScanFailed():
+                self._set_scanning(False)
+                self.failed.emit(event.error)
+            case RevealFailed():
+                self.failed.emit(event.error)
             case WorkerDied():
                 self._receive_death(event)
 

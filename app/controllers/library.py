@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
-from app.controllers.threads import FunctionThread
-from app.core.events import ErrorInfo
+from app.controllers.function_queue import FunctionQueue
 
 if TYPE_CHECKING:
     from app.hub.library import LibraryEntry
-
-Task = Callable[[], "tuple[LibraryEntry, ...]"]
 
 
 class LibraryController(QObject):
@@ -34,12 +29,13 @@ class LibraryController(QObject):
     def __init__(self, library_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._library_dir = library_dir
-        self._tasks: deque[Task] = deque()
-        self._thread: FunctionThread | None = None
+        self._tasks = FunctionQueue(self)
+        self._tasks.returned.connect(self.entries_changed)
+        self._tasks.errored.connect(self.failed)
 
     def refresh(self) -> None:
         """Reads the library again; answered by `entries_changed` or `failed`."""
-        self._add(partial(_list, self._library_dir))
+        self._tasks.add(partial(_list, self._library_dir))
 
     def set_library_dir(self, library_dir: Path) -> None:
         """The library was moved; it is read again."""
@@ -49,38 +45,7 @@ class LibraryController(QObject):
     def shutdown(self) -> None:
         """Waits for what runs; call once before the application quits."""
         self._tasks.clear()
-        if self._thread is not None:
-            self._thread.finished.disconnect(self._on_thread_finished)
-            self._thread.join()
-            self._thread = None
-
-    def _add(self, task: Task) -> None:
-        self._tasks.append(task)
-        if self._thread is None:
-            self._start_next()
-
-    def _start_next(self) -> None:
-        self._thread = FunctionThread(self._tasks.popleft(), self)
-        self._thread.returned.connect(self._on_thread_returned)
-        self._thread.errored.connect(self._on_thread_errored)
-        self._thread.finished.connect(self._on_thread_finished)
-        self._thread.start()
-
-    @Slot(object)
-    def _on_thread_returned(self, entries: tuple[LibraryEntry, ...]) -> None:
-        self.entries_changed.emit(entries)
-
-    @Slot(object)
-    def _on_thread_errored(self, error: ErrorInfo) -> None:
-        self.failed.emit(error)
-
-    @Slot()
-    def _on_thread_finished(self) -> None:
-        if self._thread is not None:
-            self._thread.deleteLater()
-            self._thread = None
-        if self._tasks:
-            self._start_next()
+        self._tasks.shutdown()
 
 
 # Imported on the thread: NumPy comes with it, a third of a second before the first paint.

@@ -76,10 +76,14 @@ class OpenConversation:
     def _position(self, turn_id: int) -> int:
         return [turn.turn_id for turn in self.value.turns].index(turn_id)
 
+    def without(self, turn_id: int) -> Conversation:
+        """The conversation as it is, but for this turn."""
+        kept = tuple(turn for turn in self.value.turns if turn.turn_id != turn_id)
+        return replace(self.value, turns=kept)
+
     def leave_out(self, turn_id: int) -> None:
         """Does not show this turn: a reply that is still running, or is made again."""
-        kept = tuple(turn for turn in self.value.turns if turn.turn_id != turn_id)
-        self.value = replace(self.value, turns=kept)
+        self.value = self.without(turn_id)
 
     def set_title(self, title: str) -> None:
         """Renames it."""

@@ -19,11 +19,11 @@ class ReportSaver(FileSaver):
     """Signals: of `FileSaver`; `saved` tells the Markdown file, the JSON stands beside it."""
 
     def save(self, checkpoint: Path, target: Path) -> None:
-        """The quality report of a checkpoint as `target`; no effect while another save runs."""
+        """The quality report of a checkpoint as `target`."""
         self.write(partial(save_report, checkpoint, target))
 
     def save_texts(self, markdown: str, document: str, target: Path) -> None:
-        """A report that is at hand; `document` is JSON. No effect while another save runs."""
+        """A report that is at hand; `document` is JSON."""
         self.write(partial(save_texts, markdown, document, target))
 
 

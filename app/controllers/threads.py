@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QThread, Signal
 
 from app.core.errors import AppError
 from app.core.events import ErrorInfo
+from app.core.system_reason import to_app_error
 
 
 class FunctionThread(QThread):
@@ -15,7 +16,8 @@ class FunctionThread(QThread):
 
     Signals (exactly one of both, emitted on this thread: connect them to slots of QObjects only):
         returned(object): what the function returned.
-        errored(ErrorInfo): the AppError or OSError that it raised.
+        errored(ErrorInfo): what it raised. Anything but an AppError or OSError is a fault, which
+            the crash watch (`sys.excepthook`) hears of as well.
     """
 
     returned = Signal(object)
@@ -29,8 +31,12 @@ class FunctionThread(QThread):
         """Qt calls this on the new thread."""
         try:
             result = self._function()
-        except (AppError, OSError) as error:
+        except OSError as error:
+            self.errored.emit(ErrorInfo.from_exception(to_app_error(error)))
+        except Exception as error:  # nobody may wait for an end that never comes
             self.errored.emit(ErrorInfo.from_exception(error))
+            if not isinstance(error, AppError):
+                raise
         else:
             self.returned.emit(result)
 

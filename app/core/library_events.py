@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from app.core.events import Event
+from app.core.events import ErrorInfo, Event
 
 
 class ItemKind(StrEnum):
@@ -192,3 +192,17 @@ class LibraryMoved(Event):
     source: Path
     target: Path
     names: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class ScanFailed(Event):
+    """The last event of a look at this disk that could not be ended."""
+
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class RevealFailed(Event):
+    """No file manager shows what was to be revealed."""
+
+    error: ErrorInfo

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
+from pathlib import Path
 
+from app.core.errors import AppError, ResourceError
 from app.core.sentence import Sentence
 
 # In the words of Linux' C library, which Python repeats.
@@ -31,3 +34,15 @@ def system_reason(error: OSError) -> str:
     if getattr(error, "winerror", None) is not None or error.errno not in _REASONS:
         return error.strerror or str(error)
     return _REASONS[error.errno]
+
+
+def to_app_error(error: OSError) -> AppError:
+    """The sentence where nobody knew a better one: which file, and what is against it."""
+    if not isinstance(error.filename, str | os.PathLike):
+        return ResourceError("{reason}.", reason=system_reason(error), detail=repr(error))
+    return ResourceError(
+        "{name}: {reason}.",
+        name=Path(error.filename).name,
+        reason=system_reason(error),
+        detail=repr(error),
+    )

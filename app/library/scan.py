@@ -69,8 +69,10 @@ def scan(
 
 
 def volume_space(path: Path) -> VolumeSpace:
-    """Of the volume on which `path` is, or will be."""
-    there = next(p for p in (path, *path.absolute().parents) if p.exists())
+    """Of the volume on which `path` is, or will be; without room where a drive is not there."""
+    there = next((p for p in (path, *path.absolute().parents) if p.exists()), None)
+    if there is None:  # Windows: a letter that belongs to nothing now
+        return VolumeSpace(path, 0, 0)
     usage = shutil.disk_usage(there)
     return VolumeSpace(there, usage.free, usage.total)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from app.core.errors import AppError, JobCancelledError
+from app.core.boundary import Guard
+from app.core.errors import JobCancelledError
 from app.core.events import (
     ErrorInfo,
     Event,
@@ -43,14 +44,8 @@ class RemoteReply:
 
     def run(self) -> None:
         """Streams; tells RequestFinished or RequestFailed at last."""
-        try:
+        with Guard("A reply of another server broke off", self._break_off):
             self._task.run()
-        except JobCancelledError:
-            self._finish(FinishReason.CANCELLED)
-        except AppError as error:
-            info = ErrorInfo.from_exception(error)
-            self._listener(RequestFailed(self._request.request_id, info))
-        else:
             self._finish(_REASONS.get(self._meter.finish_reason, FinishReason.STOP))
 
     def cancel(self) -> None:
@@ -63,6 +58,13 @@ class RemoteReply:
         async for chunk in stream_chat(self._endpoint, self._request):
             self._meter.add(chunk, time.monotonic())
             self._tell(self._thoughts.write(chunk))
+
+    def _break_off(self, error: Exception) -> None:
+        if isinstance(error, JobCancelledError):
+            self._finish(FinishReason.CANCELLED)
+        else:
+            info = ErrorInfo.from_exception(error)
+            self._listener(RequestFailed(self._request.request_id, info))
 
     def _finish(self, reason: FinishReason) -> None:
         self._tell(self._thoughts.close())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from app.core.errors import AppError, JobCancelledError
+from app.core.boundary import Guard
+from app.core.errors import JobCancelledError
 from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed
 from app.workers.child import Listener
-
-_logger = logging.getLogger(__name__)
 
 
 class JobThread:
@@ -20,34 +18,37 @@ class JobThread:
         self._listener = listener
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
-    def begin(self, job: Callable[[], Event | None]) -> None:
-        """Queues a job. Its last event is what it returns (None: it has told it already), or
-        JobCancelled or JobFailed.
+    def begin(
+        self,
+        job: Callable[[], Event | None],
+        failed: Callable[[ErrorInfo], Event] = JobFailed,
+    ) -> None:
+        """Queues a job. Its last event is what it returns (None: it has told it already),
+        JobCancelled, or `failed`.
         """
-        self._pool.submit(self._run, job)
+        self._pool.submit(self._run, job, failed)
 
     def run_later(self, function: Callable[[], None]) -> None:
         """Queues what tells nothing."""
-        self._pool.submit(function)
+        self._pool.submit(_run_alone, function)
 
     def close(self) -> None:
         """Waits for all that is queued."""
         self._pool.shutdown()
 
-    def _run(self, job: Callable[[], Event | None]) -> None:
-        event = _last_event(job)
-        if event is not None:
-            self._listener(event)
+    def _run(self, job: Callable[[], Event | None], failed: Callable[[ErrorInfo], Event]) -> None:
+        def tell(error: Exception) -> None:
+            is_cancelled = isinstance(error, JobCancelledError)
+            self._listener(
+                JobCancelled() if is_cancelled else failed(ErrorInfo.from_exception(error))
+            )
+
+        with Guard("The job has no result", tell):
+            event = job()
+            if event is not None:
+                self._listener(event)
 
 
-def _last_event(job: Callable[[], Event | None]) -> Event | None:
-    try:
-        return job()
-    except JobCancelledError:
-        return JobCancelled()
-    except AppError as error:
-        _logger.info("The job was refused: %s %s", error.message, error.detail)
-        return JobFailed(ErrorInfo.from_exception(error))
-    except Exception as error:  # a fault of ours: the queue must go on, the log says where
-        _logger.exception("The job failed.")
-        return JobFailed(ErrorInfo.from_exception(error))
+def _run_alone(function: Callable[[], None]) -> None:
+    with Guard(f"{function} failed"):
+        function()

@@ -11,8 +11,8 @@ from app.workers.commands import Command
 
 @dataclass(frozen=True, slots=True)
 class ScanLibrary(Command):
-    """Look at everything; answered by LibraryScanned, the last of them complete. A scan that runs
-    is given up for the new one.
+    """Look at everything; answered by LibraryScanned, the last of them complete, or ScanFailed. A
+    scan that runs is given up for the new one.
     """
 
     library_dir: Path
@@ -58,6 +58,6 @@ class ForgetMove(Command):
 
 @dataclass(frozen=True, slots=True)
 class RevealPath(Command):
-    """Show it in the file manager; answered only by JobFailed."""
+    """Show it in the file manager; answered only by RevealFailed."""
 
     path: Path

@@ -17,6 +17,8 @@ from app.core.library_events import (
     LibraryMoved,
     MoveProgressed,
     Removed,
+    RevealFailed,
+    ScanFailed,
     TrashMissing,
     VerifyProgressed,
 )
@@ -44,12 +46,14 @@ _TICK_S = 0.1
 
 
 class LibraryService:
-    """Scans on one thread, everything else on another, one job after another."""
+    """Scans on one thread, shows things on another, and on a third one everything else, one job
+    after another: only of those the end is JobFailed or JobCancelled."""
 
     def __init__(self, listener: Listener, trash: Trash | None = None) -> None:
         self._listener = listener
         self._trash = trash or SystemTrash()
         self._scans, self._jobs = JobThread(listener, "scan"), JobThread(listener, "library")
+        self._reveals = JobThread(listener, "reveal")
         self._scan_cancel, self._cancel = CancelToken(), CancelToken()
 
     def handle(self, command: Command) -> None:
@@ -68,7 +72,7 @@ class LibraryService:
             case ForgetMove():
                 self._jobs.run_later(forget_move)
             case RevealPath():
-                self._begin(partial(_reveal, command.path))
+                self._reveals.begin(partial(_reveal, command.path), RevealFailed)
             case CancelJob():
                 self._cancel.cancel()
             case _:
@@ -79,6 +83,7 @@ class LibraryService:
         self._scan_cancel.cancel()
         self._cancel.cancel()
         self._scans.close()
+        self._reveals.close()
         self._jobs.close()
 
     def _begin_scan(self, command: ScanLibrary) -> None:
@@ -93,7 +98,7 @@ class LibraryService:
             except JobCancelledError:
                 return None  # another one follows
 
-        self._scans.begin(run)
+        self._scans.begin(run, ScanFailed)
 
     def _begin(self, job: Callable[[], Event | None]) -> None:
         self._cancel = cancel = CancelToken()

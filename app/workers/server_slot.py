@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app.core.boundary import Guard
 from app.core.errors import AppError
 from app.core.events import ErrorInfo
 from app.core.secrets import remember_secret
@@ -18,8 +18,6 @@ from app.workers.job_thread import JobThread
 
 if TYPE_CHECKING:
     from app.server.runner import ServerRunner
-
-_logger = logging.getLogger(__name__)
 
 _NEAR, _EVERYWHERE = "127.0.0.1", "0.0.0.0"
 
@@ -42,21 +40,27 @@ class ServerSlot:
                 self._thread.run_later(partial(self._start, command))
             case StopServer():
                 self._thread.run_later(self._stop)
-            case CancelServerRequest() if self._runner is not None:
-                self._runner.cancel(command.request_id)
+            case CancelServerRequest():
+                self._cancel(command.request_id)
 
     def close(self) -> None:
         """Closes the port and waits."""
         self._thread.run_later(self._close)
         self._thread.close()
 
+    def _cancel(self, request_id: str) -> None:
+        runner = self._runner  # the port's thread may be closing it
+        if runner is not None:
+            runner.cancel(request_id)
+
     def _start(self, command: StartServer) -> None:
         self._close()
-        try:
+        # The switch must not hang between on and off.
+        with Guard("The port could not be opened", self._tell_failure):
             self._open(command)
-        except Exception as error:  # a fault of ours: the switch must not hang between on and off
-            _logger.exception("The port could not be opened.")
-            self._listener(ServerFailed(ErrorInfo.from_exception(error)))
+
+    def _tell_failure(self, error: Exception) -> None:
+        self._listener(ServerFailed(ErrorInfo.from_exception(error)))
 
     def _open(self, command: StartServer) -> None:
         # A second to import, and only where a port is wanted.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.controllers.bridge import EventBridge
 from app.controllers.threads import FunctionThread
 from app.core.errors import UsageError
-from app.core.events import ErrorInfo, Event, MemorySampled, WorkerStarted
+from app.core.events import Event, MemorySampled, WorkerStarted
 
 NUM_EMITS = 5_000
 TIMEOUT_MS = 120_000
@@ -96,13 +97,34 @@ def test_function_thread_returns(qtbot: QtBot) -> None:
     assert blocker.args == [(1, "two")]
 
 
-@pytest.mark.parametrize("error", [UsageError("No such thing."), OSError("disk on fire")])
-def test_function_thread_tells_what_was_raised(qtbot: QtBot, error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "message", "is_fault"),
+    [
+        (UsageError("No such thing."), "No such thing.", False),
+        (OSError("disk on fire"), "disk on fire.", False),
+        (
+            OSError(errno.ENOSPC, "voll", "/some/place/chat.md"),
+            "chat.md: No space left on device.",
+            False,
+        ),
+        (ZeroDivisionError("by zero"), "Internal error: by zero", True),
+        (MemoryError(), "Internal error: MemoryError", True),
+    ],
+)
+def test_function_thread_tells_what_was_raised(
+    qtbot: QtBot, error: Exception, message: str, is_fault: bool
+) -> None:
+    """What nobody expected, too: whoever waits for the end hears of it, and the crash watch."""
+
     def fail() -> None:
         raise error
 
     thread = FunctionThread(fail)
-    with qtbot.waitSignal(thread.errored, timeout=TIMEOUT_MS) as blocker:
+    with (
+        qtbot.captureExceptions() as faults,
+        qtbot.waitSignal(thread.errored, timeout=TIMEOUT_MS) as blocker,
+    ):
         thread.start()
-    thread.join()
-    assert blocker.args == [ErrorInfo.from_exception(error)]
+        thread.join()
+    assert [info.message for info in blocker.args] == [message]
+    assert [fault[1] for fault in faults] == ([error] if is_fault else [])

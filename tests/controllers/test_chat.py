@@ -268,6 +268,28 @@ def test_deleting_the_conversation_of_a_reply_stops_it(qtbot: QtBot, ready: Chat
     assert ready.state is ChatState.READY
 
 
+def test_a_reply_that_cannot_be_saved_replaces_nothing(qtbot: QtBot, ready: ChatController) -> None:
+    """The disk is full: what is on the screen is what is saved, and a message is not sent twice."""
+    converse(qtbot, ready, "count 1")
+    before = ready.conversation.turns
+    connection = ready._store._connection
+    connection.execute("PRAGMA query_only = ON")
+    removed: list[int] = []
+    ready.turn_removed.connect(lambda _id, turn_id: removed.append(turn_id))
+    for ask in (ready.regenerate, ready.continue_reply):
+        with qtbot.waitSignal(ready.failed, timeout=TIMEOUT_MS):
+            ask()
+        assert (ready.conversation.turns, removed) == (before, [])
+        assert ready.state is ChatState.READY
+    assert not ready.send("not taken")
+    connection.execute("PRAGMA query_only = OFF")
+    ready.turn_added.connect(lambda *_: connection.execute("PRAGMA query_only = ON"))
+    with qtbot.waitSignal(ready.failed, timeout=TIMEOUT_MS):
+        assert ready.send("taken")
+    assert [turn.content for turn in ready.conversation.turns[2:]] == ["taken"]
+    connection.execute("PRAGMA query_only = OFF")
+
+
 def test_settings_stay_with_the_conversation(qtbot: QtBot, ready: ChatController) -> None:
     ready.set_system_prompt("before the first message")
     converse(qtbot, ready, "count 1")

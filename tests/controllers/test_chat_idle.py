@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fake_engine import create_model
 from pytestqt.qtbot import QtBot
@@ -14,8 +15,17 @@ from app.controllers.chat import ChatController
 from app.controllers.chat_request import create_request
 from app.controllers.chat_state import ChatState
 from app.core.events import EngineState, EngineStateChanged
-from app.core.paths import chats_path
-from app.workers.commands import Command, ConfigureEngine, ForgetConversation, LoadModel
+from app.core.paths import chats_path, kv_dir
+from app.engine.kv_store import KVStore, StoredConversation
+from app.workers.commands import (
+    CancelRequest,
+    Command,
+    ConfigureEngine,
+    ForgetConversation,
+    LoadModel,
+    SubmitRequest,
+)
+from tests.controllers.chatting import FAKE
 
 TIMEOUT_MS = 60_000
 MODEL = create_model(Path("Fake-1B"))
@@ -23,7 +33,7 @@ MODEL = create_model(Path("Fake-1B"))
 
 @pytest.fixture
 def chat(qtbot: QtBot) -> Iterator[ChatController]:
-    controller = ChatController(ChatStore.open(chats_path()), service="fake_engine:create_service")
+    controller = ChatController(ChatStore.open(chats_path()), service=FAKE)
     yield controller
     controller.shutdown()
 
@@ -88,12 +98,27 @@ def test_each_process_is_told_what_to_keep(chat: ChatController, sent: list[Comm
     assert sent == [configuration, LoadModel(Path("Fake-1B"))]
 
 
-def test_a_deleted_conversation_is_forgotten(
+def test_a_deleted_conversation_is_forgotten_when_its_reply_has_ended(
     qtbot: QtBot, ready: ChatController, sent: list[Command]
 ) -> None:
+    """A reply that is stopped is saved like any other: what comes behind that removes it."""
     ready.new_conversation()
     conversation_id = ready.conversation.conversation_id
     assert create_request(ready.conversation).cache_key == conversation_id
     ready.send("count 3")
     ready.delete_conversation(conversation_id)
-    assert ForgetConversation(conversation_id) in sent
+    kinds = [type(command) for command in sent]
+    assert kinds == [SubmitRequest, CancelRequest, ForgetConversation]
+    assert sent[-1] == ForgetConversation(conversation_id)
+
+
+def test_what_no_process_was_told_to_forget_goes_with_the_program(qtbot: QtBot) -> None:
+    chat = ChatController(ChatStore.open(chats_path()), service=FAKE)
+    chat.engine.forget("deleted")
+    store = KVStore(kv_dir(), "format")
+    for key in ("deleted", "kept"):
+        page = store.write(key, np.zeros(8, np.uint8))
+        store.finish(key, StoredConversation((1, 2), (page,)))
+    chat.shutdown()
+    assert store.find("deleted") is None
+    assert store.find("kept") is not None

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.cli.main import main
 from app.controllers.disk import DiskController, DiskWork
 from app.core.holds import held
-from app.core.library_events import ItemKind, LibraryItem, LibraryScanned
+from app.core.library_events import ItemKind, ItemPlace, LibraryItem, LibraryScanned
 from app.core.paths import library_dir, settings_path
 from app.core.settings_store import SettingsStore
 from tests.library.disk import convert_tiny
@@ -147,3 +147,25 @@ def test_a_process_that_dies_is_told(qtbot: QtBot, disk: DiskController) -> None
         disk._link._process.kill()
     assert not disk.is_scanning
     assert _scan(qtbot, disk).is_complete
+
+
+def test_a_look_that_fails_is_told_once_and_is_no_end_of_work(
+    qtbot: QtBot, settings: SettingsStore, tmp_path: Path
+) -> None:
+    """It is not begun again by itself: that would fail again, and so on."""
+    disk = DiskController(library_dir(), settings, service="fake_library:create_service")
+    told: list[object] = []
+    disk.failed.connect(lambda error: told.append(error.message))
+    disk.cancelled.connect(told.append)
+    checkpoint = convert_tiny(library_dir(), "tiny")
+    item = LibraryItem(ItemKind.CHECKPOINT, "tiny", checkpoint, ItemPlace.LIBRARY, 1)
+    disk.verify(item)
+    disk.refresh()
+    qtbot.waitUntil(lambda: len(told) == 1 and not disk.is_scanning, timeout=TIMEOUT_MS)
+    disk.reveal(tmp_path)
+    qtbot.waitUntil(lambda: len(told) == 2, timeout=TIMEOUT_MS)
+    assert told == ["Internal error: a fault", "There is no file manager."]
+    assert disk.work is DiskWork.VERIFYING
+    disk.cancel()  # of the verification, though other things were asked for since
+    qtbot.waitUntil(lambda: DiskWork.VERIFYING in told, timeout=TIMEOUT_MS)
+    disk.shutdown()

@@ -57,6 +57,14 @@ def test_nothing_is_there(tmp_path: Path) -> None:
     assert found.space.total_bytes > 0
 
 
+def test_a_drive_that_is_gone_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows: a library on a stick that was pulled out; not even the root of its path is there."""
+    monkeypatch.setattr(Path, "exists", lambda path: False)
+    found = scan(Roots(tmp_path / "library", (), tmp_path / "cache"))
+    assert found.is_complete
+    assert (found.space.free_bytes, found.space.total_bytes) == (0, 0)
+
+
 def test_a_checkpoint_and_what_it_was_made_of(tmp_path: Path) -> None:
     library, folder = tmp_path / "library", tmp_path / "sources"
     checkpoint = convert_tiny(library, "团队/tiny model")

@@ -182,3 +182,17 @@ def wait_for(condition: object, timeout_s: float = 20.0) -> None:
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_fault_of_ours_ends_the_reply_as_well(
+    server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chat waits for the last event: whatever a server's words break, it comes."""
+
+    def break_off(_text: str) -> None:
+        raise RecursionError("nested too deep")
+
+    monkeypatch.setattr("app.remote.client.parse_chunk", break_off)
+    (failed,) = ask(server, "say hi")
+    assert isinstance(failed, RequestFailed)
+    assert "nested too deep" in failed.error.message
