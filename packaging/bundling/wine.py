@@ -18,7 +18,11 @@ from bundling.tools import PackagingError, end_group, need, note, run, tail
 from bundling.wine_runner import Runner, tell_failure
 
 _MIRROR = "http://deb.debian.org/debian"
-_PACKAGES = ("wine", "wine64", "fonts-noto-cjk", "fonts-liberation", "libgl1", "ca-certificates")
+_PACKAGES = (
+    *("wine", "wine64", "libgl1", "ca-certificates"),
+    # Of the faces that the window asks for, those that Debian has.
+    *("fonts-inter", "fonts-noto-cjk", "fonts-liberation"),
+)
 # mscoree, mshtml: no questions about Mono and Gecko. ucrtbase, mscms: see wine_shims.
 _OVERRIDES = "mscoree,mshtml=;ucrtbase=n,b;mscms=n,b"
 # Within the namespaces: $0 is the root, the rest the command.
@@ -49,7 +53,8 @@ class Wine:
         """Makes what is missing of root and prefix: some minutes the first time. Needs root."""
         if sys.platform != "linux" or os.geteuid() != 0:
             raise PackagingError("Wine in a root of its own needs Linux and the rights of root.")
-        if not (self.root / "ready").is_file():
+        ready = self.root / "ready"
+        if not ready.is_file() or ready.read_text(encoding="utf-8") != " ".join(_PACKAGES):
             self._make_root()
         self._runner.prepare()
         if not self.drive.is_dir():
@@ -134,4 +139,4 @@ class Wine:
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
         env = ("env", "DEBIAN_FRONTEND=noninteractive")
         run(["chroot", self.root, *env, "sh", "-c", install], timeout_s=1800)
-        (self.root / "ready").touch()
+        (self.root / "ready").write_text(" ".join(_PACKAGES), encoding="utf-8")
