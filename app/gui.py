@@ -181,6 +181,7 @@ def main(path: Path | None = None, door: InstanceDoor | None = None) -> int:
     # From the event loop: what was painted is on the screen by then.
     program.window.painted.connect(lambda: QTimer.singleShot(0, lambda: program.start(path)))
     program.window.painted.connect(lambda: QTimer.singleShot(0, watch.start))
+    program.window.fit_into(program.window.screen().availableGeometry())
     program.window.show()
     doorbell = Doorbell(program.window)
     if door is not None:

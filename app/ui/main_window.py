@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, QMargins, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QPaintEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
@@ -45,6 +45,9 @@ from app.ui.widgets.navigation_rail import NavigationRail
 from app.ui.widgets.problem_banner import ProblemBanner
 from app.ui.wiring import Wiring
 from app.workers.commands import ConfigureEngine, LoadModel
+
+_FIRST_SIZE = QSize(1320, 860)
+_TITLE_BAR_PX = 40
 
 
 class MainWindow(QMainWindow):
@@ -132,6 +135,15 @@ class MainWindow(QMainWindow):
     def show_page(self, page: QWidget) -> None:
         """Brings a page to the front."""
         self.desk.show_page(page)
+
+    def fit_into(self, available: QRect) -> None:
+        """Makes a window that is larger than a screen's free area as large as that, title bar
+        included: on a laptop of 1366 x 768 the first window had its composer below the screen.
+        """
+        room = available.size().shrunkBy(QMargins(0, _TITLE_BAR_PX, 0, 0))
+        if not self.isMaximized() and self.size() != (fitting := self.size().boundedTo(room)):
+            self.resize(fitting)
+            self.move(available.topLeft())
 
     def come_forward(self) -> None:
         """To the front, from wherever it is."""
@@ -346,6 +358,6 @@ class MainWindow(QMainWindow):
         self.tray.quit_requested.connect(self.quit)
 
     def _restore_geometry(self) -> None:
-        self.resize(1320, 860)
+        self.resize(_FIRST_SIZE)
         if saved := self._settings.values.window_geometry:
             self.restoreGeometry(QByteArray.fromBase64(saved.encode("ascii", "replace")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -159,6 +159,22 @@ def test_damaged_geometry_is_ignored(qtbot: QtBot) -> None:
     SettingsStore(settings_path()).update(window_geometry="no base64 äöü")
     with running_program() as program:
         assert program.window.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("screen", "expected"),
+    [
+        (QRect(0, 0, 1366, 728), QSize(1320, 688)),  # the commonest laptop, above its task bar
+        (QRect(60, 0, 1220, 1024), QSize(1220, 860)),
+        (QRect(0, 0, 1920, 1040), QSize(1320, 860)),
+    ],
+)
+def test_the_first_window_lies_within_the_screen(
+    program: Program, screen: QRect, expected: QSize
+) -> None:
+    program.window.resize(1320, 860)
+    program.window.fit_into(screen)
+    assert program.window.size() == expected
 
 
 def test_error_is_shown_once_with_details(program: Program) -> None:
