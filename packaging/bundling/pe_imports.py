@@ -16,6 +16,7 @@ _SYSTEM = (
     *("advapi32", "api-ms-win-*", "authz", "bcrypt", "bcryptprimitives", "cfgmgr32", "combase"),
     *("comctl32", "comdlg32", "crypt32", "d2d1", "d3d11", "d3d12", "d3d9", "dbghelp", "dcomp"),
     *("dnsapi", "dwmapi", "dwrite", "dxgi", "ext-ms-*", "gdi32", "icuin", "icuuc", "imm32"),
+    *("imagehlp", "wintrust"),
     *("iphlpapi", "kernel32", "mpr", "mscms", "msi", "msimg32", "msvcrt", "ncrypt", "netapi32"),
     *("normaliz", "ntdll", "ole32", "oleaut32", "opengl32", "pdh", "powrprof", "propsys", "psapi"),
     *("rpcrt4", "secur32", "setupapi", "shcore", "shell32", "shlwapi", "ucrtbase", "user32"),
@@ -55,17 +56,19 @@ def missing_libraries(folder: Path) -> dict[str, list[str]]:
     """DLL -> files that want it, of those that are neither Windows' nor found by the loader.
 
     The loader looks beside the file and in `_internal`, which the program adds to the search; Qt's
-    package adds its own two folders, for all that lies in them. A library in another folder counts
-    where it bears a hash in its name, as delvewheel's do.
+    package adds its own two folders, torch its `lib`, for all that lies in them. A library
+    in another folder counts where it bears a hash in its name, as delvewheel's do.
     """
     files = [path for path in folder.rglob("*") if path.suffix.lower() in (".exe", ".dll", ".pyd")]
     top = {path.name.lower() for path in files if path.parent.name == "_internal"}
     hashed = {path.name.lower() for path in files if path.parent.name.endswith(".libs")}
     of_qt = {path.name.lower() for path in files if path.parent.name in _QT_FOLDERS}
+    of_torch = {path.name.lower() for path in files if path.parts[-3:-1] == ("torch", "lib")}
     missing: dict[str, list[str]] = {}
     for path in files:
         beside = {other.name.lower() for other in path.parent.iterdir()} | top | hashed
         beside |= of_qt if any(name in path.parts for name in _QT_FOLDERS) else set()
+        beside |= of_torch if "torch" in path.parts else set()
         for name in imported_names(path):
             if name not in beside and not is_of_windows(name):
                 missing.setdefault(name, []).append(path.relative_to(folder).as_posix())

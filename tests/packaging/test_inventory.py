@@ -116,3 +116,19 @@ def test_qt_comes_with_the_text_of_the_lgpl() -> None:
     text = third_party_licenses([Component("pyside6-essentials", "6", "pypi")], "")
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in text
     assert "may be replaced" in text
+
+
+@pytest.mark.parametrize("place", ["Lib/site-packages/run_time.dll", "run_time.dll"])
+def test_what_a_wheel_puts_beside_lib_is_its_own(tmp_path: Path, place: str) -> None:
+    site = tmp_path / "Lib" / "site-packages"
+    _install(site, "run_time", "14.44", ["../../run_time.dll"], "License: Proprietary", "words")
+    files = [["DATA", "run_time.dll", str(tmp_path / place)]]
+    contents = tmp_path / "contents.json"
+    contents.write_text(json.dumps({"prefix": "", "python": "3.11.9", "paths": [], "files": files}))
+    folder = tmp_path / "DeepInfer"
+    (folder / "_internal").mkdir(parents=True)
+    (folder / "_internal" / "run_time.dll").write_bytes(b"xyz")
+    components = Inventory(contents, site, "c:/src", "1.2.3").read(folder)
+    assert [(one.name, one.num_bytes, one.license) for one in components] == [
+        ("run-time", 3, "Proprietary")
+    ]

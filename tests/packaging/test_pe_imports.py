@@ -54,6 +54,10 @@ def test_a_library_must_be_where_the_loader_looks(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (inner.parent / "needed.dll").rename(elsewhere / "needed.dll")
     assert missing_libraries(tmp_path) == {"needed.dll": ["_internal/package/module.pyd"]}
+    elsewhere.rename(inner / "lib")
+    assert missing_libraries(tmp_path) == {"needed.dll": ["_internal/package/module.pyd"]}
+    inner.rename(inner.parent / "torch")  # adds its own `lib` to what is searched
+    assert missing_libraries(tmp_path) == {}
 
 
 @pytest.mark.parametrize("name", ["MSVCP140.dll", "vcruntime140_1.dll", "nvrtc64_120_0.dll"])
