@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _fails(folder: Path, words: str, *, verify: bool = True) -> None:
+def check_fails(folder: Path, words: str, *, verify: bool = True) -> None:
     with pytest.raises(CheckpointError, match=words) as caught:
         Checkpoint.open(folder, verify=verify)
     assert "\n" not in caught.value.message
@@ -62,22 +62,22 @@ def _replace(folder: Path, name: str, content: bytes) -> None:
 
 def test_no_manifest(folder: Path) -> None:
     (folder / "manifest.json").unlink()
-    _fails(folder, r"not a native checkpoint: no manifest\.json")
+    check_fails(folder, r"not a native checkpoint: no manifest\.json")
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    _fails(tmp_path / "absent", "absent is not a native checkpoint")
+    check_fails(tmp_path / "absent", "absent is not a native checkpoint")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "[" * 100_000])
 def test_manifest_that_is_not_a_json_object(folder: Path, text: str) -> None:
     (folder / "manifest.json").write_text(text)
-    _fails(folder, r"manifest\.json is not")
+    check_fails(folder, r"manifest\.json is not")
 
 
 def test_manifest_that_is_not_text(folder: Path) -> None:
     (folder / "manifest.json").write_bytes(b"\xff\xfe{}")
-    _fails(folder, r"manifest\.json cannot be read")
+    check_fails(folder, r"manifest\.json cannot be read")
 
 
 @pytest.mark.parametrize(
@@ -134,18 +134,18 @@ def test_manifest_fields(
     folder: Path, edit: Callable[[dict[str, Any]], object], words: str
 ) -> None:
     _edit_manifest(folder, edit)
-    _fails(folder, words)
+    check_fails(folder, words)
 
 
 def test_missing_file(folder: Path) -> None:
     (folder / LAYER).unlink()
-    _fails(folder, r"layer_00\.safetensors is missing")
+    check_fails(folder, r"layer_00\.safetensors is missing")
 
 
 def test_truncated_file(folder: Path) -> None:
     path = folder / LAYER
     path.write_bytes(path.read_bytes()[:-1])
-    _fails(folder, r"layer_00\.safetensors has \d+ bytes instead of")
+    check_fails(folder, r"layer_00\.safetensors has \d+ bytes instead of")
 
 
 def test_flipped_bit_is_found_by_the_hash_only(folder: Path) -> None:
@@ -153,7 +153,7 @@ def test_flipped_bit_is_found_by_the_hash_only(folder: Path) -> None:
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    _fails(folder, r"layer_00\.safetensors is damaged: its sha256")
+    check_fails(folder, r"layer_00\.safetensors is damaged: its sha256")
     Checkpoint.open(folder, verify=False).close()
 
 
@@ -187,12 +187,12 @@ U8_2 = {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}
 def test_unsound_safetensors(folder: Path, content: bytes) -> None:
     _replace(folder, "norm.safetensors", content)
     reasons = "cannot be opened|is not a sound safetensors file|holds tensors of the type Q9"
-    _fails(folder, rf"norm\.safetensors ({reasons})")
+    check_fails(folder, rf"norm\.safetensors ({reasons})")
 
 
 def test_vector_of_integers(folder: Path) -> None:
     _replace(folder, "norm.safetensors", _safetensors({"norm.weight": U8_2}, b"ab"))
-    _fails(folder, r"norm\.safetensors: norm\.weight is not an array of floats")
+    check_fails(folder, r"norm\.safetensors: norm\.weight is not an array of floats")
 
 
 def test_perm_out_of_range_never_reaches_a_kernel(folder: Path) -> None:
@@ -210,7 +210,7 @@ def test_perm_out_of_range_never_reaches_a_kernel(folder: Path) -> None:
 
 def test_config_that_is_not_an_object(folder: Path) -> None:
     _replace(folder, "config.json", b"[]")
-    _fails(folder, r"config\.json is not a JSON object")
+    check_fails(folder, r"config\.json is not a JSON object")
 
 
 def test_unknown_tensors_are_refused_by_name(folder: Path) -> None:
@@ -248,7 +248,7 @@ def test_any_damaged_byte_is_an_answer_not_a_crash(
         with suppress(CheckpointError):  # a byte of data goes unnoticed unless hashes are checked
             _open_and_read(folder)
         if name != "manifest.json":
-            _fails(folder, name)
+            check_fails(folder, name)
     finally:
         path.write_bytes(sound)
 

@@ -86,6 +86,7 @@ def test_the_rate_is_told_while_tokens_come(qtbot: QtBot, ready: ChatController)
     qtbot.waitUntil(lambda: any(rate > 0 for rate in rates), timeout=TIMEOUT_MS)
     with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS):
         ready.stop()
+    assert all(rate >= 0 for rate in rates)
 
 
 def test_the_whole_conversation_is_sent(qtbot: QtBot, ready: ChatController) -> None:

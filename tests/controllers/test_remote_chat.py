@@ -153,6 +153,7 @@ def test_closing_breaks_off_a_server_that_says_nothing(
     with qtbot.waitSignal(connected.reply_started, timeout=TIMEOUT_MS):
         connected.send("silence")
     # The fixture's shutdown must not wait for the server.
+    assert connected.replying_conversation_id == connected.conversation.conversation_id
 
 
 def load(qtbot: QtBot, chat: ChatController, model_dir: Path) -> None:

@@ -193,6 +193,8 @@ def test_a_port_that_kills_its_process_is_given_up(qtbot: QtBot, server: ServerC
     server.set_port(DEADLY_PORT)
     server.start()
     wait_for(qtbot, server, ServerState.FAILED)
+    assert server.error is not None
+    assert "twice within a minute (exit code 9)" in server.error.message
 
 
 def test_other_machines_need_a_key(qtbot: QtBot, server: ServerController) -> None:

@@ -27,7 +27,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-def convert_quietly(data: bytes, folder: Path) -> AppError | None:
+def check_conversion(data: bytes, folder: Path) -> AppError | None:
     """The error, if any, which must be one sentence; checks that nothing else is left."""
     folder.mkdir()
     path = folder / "small.gguf"
@@ -76,16 +76,16 @@ def test_mutated_files_never_surprise(
     case: st.DataObject, small: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     data = case.draw(mutations(small))
-    convert_quietly(data, tmp_path_factory.getbasetemp() / "mutated")
+    check_conversion(data, tmp_path_factory.getbasetemp() / "mutated")
 
 
 def test_the_unmutated_file_converts(small: bytes, tmp_path: Path) -> None:
-    assert convert_quietly(small, tmp_path / "case") is None
+    assert check_conversion(small, tmp_path / "case") is None
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.9, 0.999])
 def test_truncated_at_every_region(share: float, small: bytes, tmp_path: Path) -> None:
-    error = convert_quietly(small[: int(len(small) * share)], tmp_path / "case")
+    error = check_conversion(small[: int(len(small) * share)], tmp_path / "case")
     assert isinstance(error, InvalidSourceError)
     assert error.message.startswith("small.gguf: ")
 
@@ -98,6 +98,6 @@ def test_files_that_are_something_else(small: bytes, tmp_path: Path) -> None:
         (overwrite(small, 4, struct.pack(">I", 3)), UnsupportedError, "big-endian"),
         (overwrite(small, 4, struct.pack("<I", 1)), UnsupportedError, "version 1"),
     ]:
-        error = convert_quietly(data, tmp_path / "case")
+        error = check_conversion(data, tmp_path / "case")
         assert type(error) is kind
         assert reason in error.message

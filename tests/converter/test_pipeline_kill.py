@@ -77,7 +77,7 @@ def measure_s(source: Path, folder: Path, options: Arguments) -> float:
     return time.monotonic() - started
 
 
-def kill_at_random(source: Path, options: Arguments, tmp_path: Path, num_kills: int) -> None:
+def check_kills(source: Path, options: Arguments, tmp_path: Path, num_kills: int) -> None:
     """After each kill `--resume` finishes, to the bytes of a conversion that nobody killed."""
     convert(source, tmp_path / "whole", **options)
     wanted = hashes(tmp_path / "whole")
@@ -100,23 +100,23 @@ def kill_at_random(source: Path, options: Arguments, tmp_path: Path, num_kills: 
 
 
 def test_killed_three_times(source: Path, tmp_path: Path) -> None:
-    kill_at_random(source, _W4, tmp_path, num_kills=3)
+    check_kills(source, _W4, tmp_path, num_kills=3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [_EXACT, _W4], ids=["exact", "w4"])
 def test_killed_at_random_moments(options: Arguments, source: Path, tmp_path: Path) -> None:
-    kill_at_random(source, options, tmp_path, _NUM_KILLS)
+    check_kills(source, options, tmp_path, _NUM_KILLS)
 
 
 @pytest.mark.slow
 def test_killed_while_bits_are_chosen(source: Path, tmp_path: Path) -> None:
-    kill_at_random(source, w3w4(source, tmp_path), tmp_path, _NUM_KILLS)
+    check_kills(source, w3w4(source, tmp_path), tmp_path, _NUM_KILLS)
 
 
 @pytest.mark.slow
 def test_killed_while_a_folder_is_converted(folder: Path, tmp_path: Path) -> None:
-    kill_at_random(folder, _EXACT, tmp_path, _NUM_KILLS)
+    check_kills(folder, _EXACT, tmp_path, _NUM_KILLS)
 
 
 @pytest.mark.slow

@@ -58,6 +58,7 @@ def test_an_unwritable_place_does_not_stop_the_start(tmp_path: Path) -> None:
     blocker.write_text("not a folder")
     configure_logging(blocker / "app.log")
     logging.getLogger("app.test").info("goes nowhere")
+    assert blocker.read_text() == "not a folder"
 
 
 def test_secrets_are_in_no_record_and_no_file(

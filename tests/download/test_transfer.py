@@ -23,6 +23,7 @@ from tests.hub.fake_hub import FakeHub
 
 REPO, NAME = "org/name", "model.gguf"
 CONTENT = random.Random(7).randbytes(3_000_001)
+FULL_DISK = Path("/dev/full")
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def _fetch(hub: FakeHub, partial: Path, name: str = NAME) -> tuple[Arrived, Mete
     return arrived, meter
 
 
-def _check(hub: FakeHub, partial: Path, arrived: Arrived, meter: Meter) -> None:
+def check_arrived(hub: FakeHub, partial: Path, arrived: Arrived, meter: Meter) -> None:
     assert partial.read_bytes() == CONTENT
     assert arrived.sha256 == hashlib.sha256(CONTENT).hexdigest()
     assert meter.read().done_bytes == len(CONTENT)
@@ -72,7 +73,7 @@ def test_what_is_there_is_not_fetched_again(hub: FakeHub, partial: Path, size: i
     partial.parent.mkdir()
     partial.write_bytes(CONTENT[:size])
     arrived, meter = _fetch(hub, partial)
-    _check(hub, partial, arrived, meter)
+    check_arrived(hub, partial, arrived, meter)
     assert arrived.resumed_bytes == size
     ranges = [(request.start, request.sent) for request in hub.sent(NAME)]
     assert ranges == ([(size, len(CONTENT) - size)] if size < len(CONTENT) else [])
@@ -81,7 +82,7 @@ def test_what_is_there_is_not_fetched_again(hub: FakeHub, partial: Path, size: i
 def test_cuts_lose_a_chunk_at_most(hub: FakeHub, partial: Path) -> None:
     hub.faults.cuts = [1, 700_001, CHUNK_BYTES, 999_999]
     arrived, meter = _fetch(hub, partial)
-    _check(hub, partial, arrived, meter)
+    check_arrived(hub, partial, arrived, meter)
     answers = hub.sent(NAME)
     assert len(answers) == 5
     for before, after in pairwise(answers):
@@ -93,14 +94,14 @@ def test_cuts_lose_a_chunk_at_most(hub: FakeHub, partial: Path) -> None:
 def test_silence_ends_and_the_rest_follows(hub: FakeHub, partial: Path) -> None:
     hub.faults.silences = [1_000_000]
     arrived, meter = _fetch(hub, partial)
-    _check(hub, partial, arrived, meter)
+    check_arrived(hub, partial, arrived, meter)
     assert len(hub.sent(NAME)) == 2
 
 
 def test_wrong_bytes_are_fetched_once_more(hub: FakeHub, partial: Path) -> None:
     hub.faults.wrong = [NAME]
     arrived, meter = _fetch(hub, partial)
-    _check(hub, partial, arrived, meter)
+    check_arrived(hub, partial, arrived, meter)
     assert [(r.start, r.sent) for r in hub.sent(NAME)] == [(0, len(CONTENT))] * 2
 
 
@@ -116,7 +117,7 @@ def test_a_server_without_ranges_starts_again(hub: FakeHub, partial: Path) -> No
     partial.write_bytes(CONTENT[:1_000_000])
     hub.faults.is_deaf = True
     arrived, meter = _fetch(hub, partial)
-    _check(hub, partial, arrived, meter)
+    check_arrived(hub, partial, arrived, meter)
     assert arrived.resumed_bytes == 0
 
 
@@ -124,14 +125,14 @@ def test_a_partial_file_that_is_too_long_is_of_no_use(hub: FakeHub, partial: Pat
     partial.parent.mkdir()
     partial.write_bytes(CONTENT + b"x")
     arrived, meter = _fetch(hub, partial)
-    _check(hub, partial, arrived, meter)
+    check_arrived(hub, partial, arrived, meter)
     assert arrived.resumed_bytes == 0
 
 
 def test_errors_of_the_server_pass(hub: FakeHub, partial: Path) -> None:
     hub.faults.refusals = [(503, {}), (500, {})]
     arrived, meter = _fetch(hub, partial)
-    _check(hub, partial, arrived, meter)
+    check_arrived(hub, partial, arrived, meter)
 
 
 def test_errors_of_the_server_that_stay_are_said(hub: FakeHub, partial: Path) -> None:
@@ -173,18 +174,15 @@ def test_two_downloads_of_one_file_do_not_meet(hub: FakeHub, partial: Path) -> N
         _fetch(hub, partial)
 
 
+@pytest.mark.skipif(not FULL_DISK.exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_named_and_keeps_the_file(
     hub: FakeHub, partial: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("this system has no /dev/full")
-
     class FullFile(PartialFile):
         def __init__(self, path: Path, remote: RemoteFile, meter: Meter) -> None:
             super().__init__(path, remote, meter)
             self._stream.close()
-            self._stream = full.open("wb", buffering=0)
+            self._stream = FULL_DISK.open("wb", buffering=0)
 
     monkeypatch.setattr("app.download.transfer.PartialFile", FullFile)
     with pytest.raises(ResourceError, match=r"The disk is full after 0 B of model\.gguf"):

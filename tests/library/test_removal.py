@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -102,25 +103,28 @@ def test_without_a_trash_nothing_is_removed(
     assert tree(checkpoint) == before
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/dev/shm is another volume there")
-def test_a_volume_without_trash_is_told(find: Find, tmp_path: Path) -> None:
-    """Another volume whose place for a trash is taken by a file."""
-    name = f".Trash-{os.getuid()}"
-    volume, in_the_way = Path("/dev/shm"), Path("/dev/shm") / name
-    if in_the_way.exists() or not os.path.ismount(volume):
-        pytest.skip("no other volume that is free to use")
+@pytest.fixture
+def without_trash() -> Iterator[Path]:
+    """A folder on another volume whose place for a trash is taken by a file."""
+    volume = Path("/dev/shm")
+    if sys.platform != "linux" or not os.path.ismount(volume):
+        pytest.skip("/dev/shm is another volume on Linux")
+    in_the_way = volume / f".Trash-{os.getuid()}"
+    if in_the_way.exists():
+        pytest.skip("somebody's trash is there")
     folder = volume / f"deepinfer test {os.getpid()}"
+    folder.mkdir()
     in_the_way.write_text("")
-    try:
-        folder.mkdir()
-        (folder / "file").write_text("stays")
-        with pytest.raises(TrashMissingError):
-            SystemTrash().put(folder)
-        assert (folder / "file").read_text() == "stays"
-    finally:
-        in_the_way.unlink()
-        (folder / "file").unlink(missing_ok=True)
-        folder.rmdir()
+    yield folder
+    in_the_way.unlink()
+    shutil.rmtree(folder)
+
+
+def test_a_volume_without_trash_is_told(without_trash: Path) -> None:
+    (without_trash / "file").write_text("stays")
+    with pytest.raises(TrashMissingError):
+        SystemTrash().put(without_trash)
+    assert (without_trash / "file").read_text() == "stays"
 
 
 def test_what_is_in_use_stays(tmp_path: Path, find: Find) -> None:

@@ -56,16 +56,16 @@ def test_the_document_has_these_operations(document: Any) -> None:
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_a_dozen_of_each(document: Any, method: str, path: str) -> None:
-    _run(document[path][method], 12)
+    check_operation(document[path][method], 12)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_hundreds_of_each(document: Any, method: str, path: str) -> None:
-    _run(document[path][method], 300)
+    check_operation(document[path][method], 300)
 
 
-def _run(operation: Any, num_examples: int) -> None:
+def check_operation(operation: Any, num_examples: int) -> None:
     """Half of the requests are as the document wants them, half are not."""
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         if mode is GenerationMode.NEGATIVE and operation.method == "get":

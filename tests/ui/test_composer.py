@@ -115,6 +115,7 @@ def test_other_words_in_the_placeholder_are_painted(qtbot: QtBot, composer: Comp
     viewport.installEventFilter(painted)
     composer.set_state(can_send=False, is_running=True, placeholder="Message the model")
     qtbot.waitUntil(lambda: painted.region.boundingRect() == viewport.rect())
+    assert composer.edit.placeholderText() == "Message the model"
 
 
 def test_escape_and_button_stop_a_running_reply_only(qtbot: QtBot, composer: Composer) -> None:

@@ -141,6 +141,7 @@ def test_a_narrow_table_hides_columns_before_it_scrolls(
         page.resize(width, 700)
         qtbot.waitUntil(lambda n=num_hidden: head.hiddenSectionCount() == n, timeout=5000)
         qtbot.waitUntil(lambda: head.length() <= table.viewport().width(), timeout=5000)
+        assert head.hiddenSectionCount() == num_hidden
 
 
 def test_nothing_found_says_so(page: DownloadPage, controller: DownloadController) -> None:

@@ -55,16 +55,17 @@ assert not heavy, heavy
 """
 
 
-def run_python(code: str) -> None:
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+def check_runs(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_nothing_slow_is_imported_before_the_first_paint() -> None:
-    run_python(FIRST_PAINT.format(slow=SLOW))
+    check_runs(FIRST_PAINT.format(slow=SLOW))
 
 
 def test_window_process_never_imports_torch_cupy_or_transformers() -> None:
-    run_python(WHOLE_START.format(heavy=HEAVY))
+    check_runs(WHOLE_START.format(heavy=HEAVY))
 
 
 @pytest.fixture
@@ -190,4 +191,5 @@ def test_exception_in_a_thread_is_shown_on_the_gui_thread(qtbot: QtBot, hooked: 
         raise ResourceError("The disk is full.")
 
     threading.Thread(target=fail).start()
-    qtbot.waitUntil(lambda: shown(hooked) == ["The disk is full."], timeout=20_000)
+    qtbot.waitUntil(lambda: bool(shown(hooked)), timeout=20_000)
+    assert shown(hooked) == ["The disk is full."]

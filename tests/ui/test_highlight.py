@@ -28,5 +28,6 @@ def test_unknown_language_has_no_spans() -> None:
 
 
 def test_pygments_waits_for_the_first_code_block() -> None:
-    code = "import sys, app.ui.highlight; assert 'pygments' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    code = "import sys, app.ui.highlight; print('pygments' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -63,8 +63,9 @@ def test_empty_buttons_lead_on(qtbot: QtBot, library_page: LibraryPage) -> None:
         (library_page.empty.starter_button, library_page.starter_requested),
         (library_page.empty.pick_button, library_page.pick_requested),
     ):
-        with qtbot.waitSignal(signal):
+        with qtbot.waitSignal(signal) as asked:
             button.click()
+        assert asked.args == []
 
 
 def test_items_stand_in_groups_the_largest_first(
@@ -189,8 +190,9 @@ def test_buttons_ask_other_pages(
 def test_enter_chats(qtbot: QtBot, library_page: LibraryPage, disk: QuietDisk) -> None:
     disk.scanned.emit(scanned(*ITEMS))
     select(library_page, CHECKPOINT)
-    with qtbot.waitSignal(library_page.chat_requested):
+    with qtbot.waitSignal(library_page.chat_requested) as asked:
         qtbot.keyClick(library_page.table, Qt.Key.Key_Return)
+    assert asked.args == [CHECKPOINT.path]
 
 
 def test_verify_and_reveal_go_to_the_disk(library_page: LibraryPage, disk: QuietDisk) -> None:

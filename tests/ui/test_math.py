@@ -53,8 +53,10 @@ PIECES = [*r"\{}^_&$ab12+-=()[]", r"\frac", r"\sqrt", r"\begin", r"\end", r"\lef
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_nothing_makes_it_fail(latex: str) -> None:
-    readable_math(latex)
-    with_readable_math(f"a ${latex}$ b")
+    assert isinstance(readable_math(latex), str)
+    text = with_readable_math(f"a ${latex}$ b")
+    assert text.startswith("a ")
+    assert text.endswith(" b")
 
 
 def shown(markdown: str) -> str:

@@ -107,7 +107,9 @@ def test_view_follows_the_newest_text(qtbot: QtBot, view: TranscriptView) -> Non
     view.begin_reply("Tiny")
     for number in range(40):
         view.append_text(f"paragraph {number}\n\n")
+    qtbot.waitUntil(lambda: "paragraph 39" in view.cards[-1].body.text, timeout=10_000)
     qtbot.waitUntil(lambda: is_at_end(view), timeout=10_000)
+    assert view.verticalScrollBar().maximum() > 0
 
 
 def test_scrolling_up_ends_following_and_the_button_resumes_it(

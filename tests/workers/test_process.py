@@ -170,13 +170,13 @@ def test_kill_is_a_death(worker: WorkerProcess, inbox: Inbox) -> None:
     worker.start()
     inbox.wait_for(WorkerStarted)
     worker.kill()
-    inbox.wait_for(WorkerDied)
+    assert inbox.wait_for(WorkerDied).report is None, "that was wanted"
 
 
 def test_kill_right_after_start(worker: WorkerProcess, inbox: Inbox) -> None:
     worker.start()
     worker.kill()
-    inbox.wait_for(WorkerDied)
+    assert inbox.wait_for(WorkerDied).report is None
 
 
 def test_exit_code_is_told(worker: WorkerProcess, inbox: Inbox) -> None:
