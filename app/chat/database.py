@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.chat.schema import UPGRADES, read_version, upgrade
 from app.chat.turn_tree import leave_hidden_ends
+from app.core.cleanup import undone_on_failure
 from app.core.sentence import Sentence
 
 _logger = logging.getLogger(__name__)
@@ -67,15 +68,12 @@ def open_database(path: Path) -> OpenedDatabase:
 
 def _open_checked(path: Path) -> OpenedDatabase:
     connection = connect(path)
-    try:
+    with undone_on_failure(connection.close):
         _check(connection)
         if read_version(connection) > len(UPGRADES):
             return _open_newer(connection, path)
         upgrade(connection)
         _mark_interrupted(connection)
-    except BaseException:
-        connection.close()
-        raise
     return OpenedDatabase(connection, path)
 
 

@@ -16,6 +16,7 @@ from app.checkpoint.manifest import MANIFEST_NAME, LinearRecord, Manifest
 from app.checkpoint.schemes import Linear
 from app.checkpoint.tensor_file import FileRecord, TensorFile
 from app.checkpoint.verification import verify_files
+from app.core.cleanup import undone_on_failure
 from app.core.errors import CheckpointError
 from app.core.jobs import check_cancelled
 
@@ -55,14 +56,11 @@ class Checkpoint:
         if "config.json" not in manifest.files:
             raise CheckpointError("{manifest} does not list config.json.", manifest=MANIFEST_NAME)
         files: dict[str, TensorFile] = {}
-        try:
+        with undone_on_failure(lambda: _close_all(files)):
             for name in sorted(n for n in manifest.files if n.endswith(_TENSORS)):
                 files[name] = TensorFile(path / name)
             checkpoint = cls(path, manifest, files)
             checkpoint._check_tensors()
-        except BaseException:
-            _close_all(files)
-            raise
         return checkpoint
 
     @staticmethod

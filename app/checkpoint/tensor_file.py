@@ -24,6 +24,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from app.core.cleanup import undone_on_failure
 from app.core.errors import CheckpointError
 from app.core.jobs import check_cancelled
 
@@ -109,7 +110,7 @@ def write_blocks(path: Path, blocks: Iterable[Any]) -> FileRecord:
     """
     aside = path.with_name(path.name + ".partial")
     digest, num_bytes = hashlib.sha256(), 0
-    try:
+    with undone_on_failure(lambda: aside.unlink(missing_ok=True)):
         with aside.open("wb") as file:
             for block in blocks:
                 check_cancelled()
@@ -118,9 +119,6 @@ def write_blocks(path: Path, blocks: Iterable[Any]) -> FileRecord:
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
     return FileRecord(num_bytes, digest.hexdigest())
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
-_logger = logging.getLogger(__name__)
+from app.core.boundary import Guard
 
 SERVICE = "DeepInfer"
 
@@ -55,7 +55,7 @@ class Keychain:
     def _read_file(self, name: str) -> str:
         if self._folder is None or not (self._folder / name).is_file():
             return ""
-        return (self._folder / name).read_text(encoding="utf-8").strip()
+        return (self._folder / name).read_text(encoding="utf-8", errors="replace").strip()
 
     def _remove_file(self, name: str) -> None:
         if self._folder is not None:
@@ -75,26 +75,19 @@ def _write_private(path: Path, key: str) -> None:
 def _read_keyring(name: str) -> str:
     import keyring
 
-    try:
+    # A backend is the desktop's: locked, refused, its bus gone.
+    with Guard("The keyring could not be read"), suppress(keyring.errors.NoKeyringError):
         return keyring.get_password(SERVICE, name) or ""
-    except keyring.errors.NoKeyringError:
-        return ""
-    except Exception:  # a backend is the desktop's: locked, refused, its bus gone
-        _logger.exception("The keyring could not be read.")
-        return ""
+    return ""
 
 
 def _write_keyring(name: str, key: str) -> bool:
     import keyring
 
-    try:
+    with Guard("The keyring could not be written"), suppress(keyring.errors.NoKeyringError):
         if key:
             keyring.set_password(SERVICE, name, key)
         elif keyring.get_password(SERVICE, name) is not None:
             keyring.delete_password(SERVICE, name)
-    except keyring.errors.NoKeyringError:
-        return False
-    except Exception:  # as above
-        _logger.exception("The keyring could not be written.")
-        return False
-    return True
+        return True
+    return False

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Generic, TypeVar
 
-from app.core.errors import AppError, JobCancelledError
+from app.core.boundary import Guard
+from app.core.cleanup import undone_on_failure
+from app.core.errors import JobCancelledError
 from app.core.jobs import CancelToken, also_cancellable_by
 
 T = TypeVar("T")
 
 # Whoever interrupts a program does not wait for a socket that is silent.
 _GRACE_S = 1.0
-
-_logger = logging.getLogger(__name__)
 
 
 def run_all(jobs: Sequence[Callable[[], T]], num_threads: int, name: str) -> list[T]:
@@ -31,14 +30,15 @@ def run_all(jobs: Sequence[Callable[[], T]], num_threads: int, name: str) -> lis
     ]
     for thread in threads:
         thread.start()
-    try:
-        for thread in threads:
-            thread.join()
-    except BaseException:
+
+    def give_up() -> None:
         crew.cancel.cancel()
         for thread in threads:
             thread.join(_GRACE_S)
-        raise
+
+    with undone_on_failure(give_up):
+        for thread in threads:
+            thread.join()
     if crew.errors:
         raise _first(crew.errors)
     return [crew.results[index] for index in range(len(jobs))]
@@ -67,13 +67,8 @@ class _Crew(Generic[T]):
                 self._do(index, job)
 
     def _do(self, index: int, job: Callable[[], T]) -> None:
-        try:
+        with Guard(f"A job of {threading.current_thread().name} failed", self._fail):
             self.results[index] = job()
-        except (AppError, OSError) as error:
-            self._fail(error)
-        except Exception as error:
-            _logger.exception("A job of %s failed.", threading.current_thread().name)
-            self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         """Raised again by the thread that waits."""

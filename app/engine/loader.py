@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.checkpoint.last_used import note_use
 from app.checkpoint.reader import Checkpoint
+from app.core.cleanup import undone_on_failure
 from app.core.device import choose_device
 from app.core.errors import CheckpointError
 from app.core.events import LoadedModel
@@ -62,16 +63,13 @@ def load_engine(
     started_s = time.monotonic()
     choice = choose_device(device)
     checkpoint = Checkpoint.open(model_dir)
-    try:
+    with undone_on_failure(checkpoint.close):
         spec = create_spec(checkpoint.config)
         _check_tensors(checkpoint, spec)
         tokenizer = Tokenizer.from_dir(model_dir)
         has_chat_template = tokenizer.chat_template is not None
         options = LoadOptions(max_model_len, num_slots, activations, kv_dtype, shares_pages)
         placed = place(checkpoint, spec, choice, options, is_auto=device == "auto")
-    except BaseException:
-        checkpoint.close()
-        raise
     executor = placed.executor
     model = LoadedModel(
         name=model_dir.name,

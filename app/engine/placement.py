@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from app.checkpoint.reader import Checkpoint
 from app.core.cards import Card, read_memory
+from app.core.cleanup import undone_on_failure
 from app.core.device import DeviceChoice, fall_back
 from app.core.errors import (
     MemoryShortageError,
@@ -103,6 +105,16 @@ def place(
     return _place_in_memory(checkpoint, spec, choice, options)
 
 
+@contextmanager
+def _naming_holders(card: Card) -> Iterator[None]:
+    """A shortage says who has the card's memory, too."""
+    try:
+        yield
+    except MemoryShortageError as error:
+        error.with_holders(card_holders(card))
+        raise
+
+
 def _place_on_card(
     checkpoint: Checkpoint, spec: ModelSpec, choice: DeviceChoice, card: Card, options: LoadOptions
 ) -> Placement:
@@ -114,15 +126,10 @@ def _place_on_card(
     before = read_memory(card)
     launcher = factory.create_launcher()
     kv = KvOptions(kv_dtype, options.num_slots, options.max_model_len, options.shares_pages)
-    try:
+    with _naming_holders(card), undone_on_failure(launcher.close):
         state = measured_state(card.name, before, launcher.memory())
         plan = plan_vram(spec, weights_bytes, state, kv)
         _reserve(launcher, spec, plan, kv)
-    except BaseException as error:
-        launcher.close()
-        if isinstance(error, MemoryShortageError):
-            error.with_holders(card_holders(card))
-        raise
     executor = CudaExecutor(
         checkpoint,
         spec,

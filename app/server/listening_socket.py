@@ -11,6 +11,7 @@ from contextlib import closing
 import psutil
 
 from app.core.errors import PortBusyError, UsageError
+from app.core.sentence import Sentence
 
 _logger = logging.getLogger(__name__)
 
@@ -29,13 +30,10 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
         return _bind(host, port)
     except OSError as error:
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-            raise UsageError(f"{host} is no address of this machine.", detail=str(error)) from error
-        free_port = _find_free_port(host, port)
-        raise PortBusyError(
-            f"{_describe(error, port)}{f' Port {free_port} is free.' if free_port else ''}",
-            detail=str(error),
-            free_port=free_port,
-        ) from error
+            raise UsageError(
+                "{host} is no address of this machine.", host=host, detail=str(error)
+            ) from error
+        raise _to_port_busy(error, host, port) from error
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -61,11 +59,27 @@ def _claim_alone(listener: socket.socket) -> None:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
+def _to_port_busy(error: OSError, host: str, port: int) -> PortBusyError:
+    problem, detail = _describe(error, port), str(error)
+    free_port = _find_free_port(host, port)
+    if free_port is None:
+        return PortBusyError("{problem}", problem=problem, detail=detail)
+    return PortBusyError(
+        "{problem} Port {free} is free.",
+        problem=problem,
+        free=free_port,
+        free_port=free_port,
+        detail=detail,
+    )
+
+
 def _describe(error: OSError, port: int) -> str:
     if error.errno in (errno.EACCES, _WSAEACCES):
-        return f"The system has reserved port {port}."
+        return Sentence("The system has reserved port {port}.", port=port)
     holder = _find_holder(port)
-    return f"Port {port} is in use by {holder}." if holder else f"Port {port} is in use."
+    if holder:
+        return Sentence("Port {port} is in use by {holder}.", port=port, holder=holder)
+    return Sentence("Port {port} is in use.", port=port)
 
 
 def _find_holder(port: int) -> str:
@@ -74,7 +88,8 @@ def _find_holder(port: int) -> str:
         for connection in psutil.net_connections("tcp"):
             is_listening = connection.status == psutil.CONN_LISTEN
             if is_listening and connection.laddr[1:] == (port,) and connection.pid:
-                return f"{psutil.Process(connection.pid).name()} (process {connection.pid})"
+                name = psutil.Process(connection.pid).name()
+                return Sentence("{name} (process {pid})", name=name, pid=connection.pid)
     except (psutil.Error, OSError) as error:
         _logger.info("Who listens on port %d is not told: %s", port, error)
     return ""

@@ -44,11 +44,12 @@ class ServerOptions:
         """Raises UsageError for options that must not be."""
         if not self.is_loopback and not self.api_key:
             raise UsageError(
-                f"{self.host} can be reached from other machines, so the port needs a key: "
-                "give it an API key, or stay on 127.0.0.1."
+                "{host} can be reached from other machines, so the port needs a key: "
+                "give it an API key, or stay on 127.0.0.1.",
+                host=self.host,
             )
         if not 0 <= self.port <= 65535:
-            raise UsageError(f"A port is a number up to 65535, not {self.port}.")
+            raise UsageError("A port is a number up to 65535, not {port}.", port=self.port)
 
 
 def is_loopback_host(host: str) -> bool:

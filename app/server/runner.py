@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import uvicorn
 
+from app.core.boundary import Guard
 from app.core.errors import AppError, EngineError, PortBusyError
 from app.core.events import ErrorInfo, Event
 from app.core.server_events import ServerFailed, ServerStarted, ServerStopped
@@ -135,9 +136,10 @@ class _Server(uvicorn.Server):
     def serve_on(self, listener: socket.socket) -> None:
         """The thread's work; signals stay with the main thread."""
         try:
-            self.run([listener])
-        except (Exception, SystemExit):  # nobody waits for this thread's exception
-            _logger.exception("The server ended.")
+            with Guard("The server ended"):  # nobody waits for this thread's exception
+                self.run([listener])
+        except SystemExit as end:
+            _logger.error("uvicorn gave up with exit code %s.", end.code)
         finally:
             listener.close()
             self.settled.set()

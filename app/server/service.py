@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
+from app.core.cleanup import undone_on_failure
+from app.core.errors import AppError
 from app.core.events import EngineState, LoadedModel
 from app.engine.host import EngineHost
 from app.engine.output_parser.factory import create_parser
@@ -16,7 +18,7 @@ from app.engine.output_parser.reasoning import PlainParser
 from app.engine.request import Request
 from app.server.choice import Choice
 from app.server.connection import ClientGoneError, run_connected
-from app.server.error_map import ApiError
+from app.server.error_map import ApiError, to_api_error
 from app.server.exchange import STATUS_GONE, Exchange, ReplyForm
 from app.server.generation import Generation
 from app.server.json_bytes import to_json_bytes
@@ -70,20 +72,19 @@ class Service:
         generation = Generation(self.host, requests, self.options.max_buffered_events)
         entry.on_cancel(generation.cancel)
         exchange = Exchange(form, choices, generation, entry, self.options.keep_alive_s)
-        try:
-            if streams:
-                await run_connected(exchange.begin(), http.receive, generation.overrun)
-                return SseResponse(exchange, self.options.send_timeout_s)
-            reply = await run_connected(exchange.run(), http.receive, generation.overrun)
-        except ApiError as error:
-            exchange.close_failed(error)
-            raise
-        except ClientGoneError:
-            exchange.close_gone()
-            return Response(status_code=STATUS_GONE)
-        except BaseException:  # the loop is being stopped, or this file has a fault
-            exchange.close_gone()
-            raise
+        # Where the loop is being stopped, or this file has a fault.
+        with undone_on_failure(exchange.close_gone):
+            try:
+                if streams:
+                    await run_connected(exchange.begin(), http.receive, generation.overrun)
+                    return SseResponse(exchange, self.options.send_timeout_s)
+                reply = await run_connected(exchange.run(), http.receive, generation.overrun)
+            except AppError as error:
+                exchange.close_failed(to_api_error(error))
+                raise
+            except ClientGoneError:
+                exchange.close_gone()
+                return Response(status_code=STATUS_GONE)
         exchange.close_finished()
         return Response(to_json_bytes(reply), media_type="application/json")
 

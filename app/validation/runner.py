@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -10,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from app.core.boundary import Guard
 from app.core.errors import AppError, JobCancelledError
 from app.core.events import Event
 from app.core.jobs import CancelToken, cancellable_by
@@ -33,8 +33,6 @@ from app.validation.report import render_json, render_markdown
 from app.validation.spec_facts import NONE
 from app.validation.subject import open_subject
 from app.validation.verdict import decide, list_unverified
-
-_logger = logging.getLogger(__name__)
 
 
 def validate(
@@ -89,15 +87,20 @@ def _run(name: str, context: Context) -> Check:
 
 
 def _outcome(name: str, context: Context) -> Outcome:
-    try:
+    """The reference is others' code, and what it is given may be broken."""
+    failures: list[Exception] = []
+    with Guard(name, failures.append):
         return CHECKS[name](context)
-    except JobCancelledError:
-        raise
-    except NotRunError as error:
-        return Outcome(None, Sentence("{reason}.", reason=error.reason))
-    except AppError as error:
-        _logger.info("%s: %s %s", name, error.message, error.detail)
-        return Outcome(False, error.message)
-    except Exception as error:  # the reference is others' code, and what it is given may be broken
-        _logger.exception("%s", name)
-        return Outcome(False, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    return _describe(failures[0])
+
+
+def _describe(error: Exception) -> Outcome:
+    match error:
+        case JobCancelledError():
+            raise error
+        case NotRunError():
+            return Outcome(None, Sentence("{reason}.", reason=error.reason))
+        case AppError():
+            return Outcome(False, error.message)
+        case _:
+            return Outcome(False, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")

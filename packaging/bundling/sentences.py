@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CONTEXT = "Sentence"
 # Those of the command line and of the port stay English: scripts and clients read them.
 ENGLISH_ROOMS = ("cli", "server")
+# What opening the port refuses is for who switches it on, in the window as well.
+SHOWN_ALL_THE_SAME = ("server/listening_socket.py", "server/options.py", "server/runner.py")
 
 
 def iter_templates() -> Iterator[str]:
@@ -30,9 +32,12 @@ def iter_templates() -> Iterator[str]:
 
 def sentence_files() -> list[Path]:
     """The files whose sentences the window may show."""
-    files = sorted((ROOT / "app").rglob("*.py"))
-    rooms = [path.relative_to(ROOT / "app").parts[0] for path in files]
-    return [path for path, room in zip(files, rooms, strict=True) if room not in ENGLISH_ROOMS]
+    return [path for path in sorted((ROOT / "app").rglob("*.py")) if _is_shown(path)]
+
+
+def _is_shown(path: Path) -> bool:
+    place = path.relative_to(ROOT / "app")
+    return place.parts[0] not in ENGLISH_ROOMS or place.as_posix() in SHOWN_ALL_THE_SAME
 
 
 def iter_sentences(tree: ast.AST) -> Iterator[ast.Call]:

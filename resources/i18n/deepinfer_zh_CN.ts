@@ -5383,6 +5383,46 @@
         <translation>没有已转换的入门模型。</translation>
     </message>
     <message>
+        <source>{problem} Port {free} is free.</source>
+        <translation>{problem}端口 {free} 空闲。</translation>
+    </message>
+    <message>
+        <source>Port {port} is in use.</source>
+        <translation>端口 {port} 已被占用。</translation>
+    </message>
+    <message>
+        <source>{problem}</source>
+        <translation>{problem}</translation>
+    </message>
+    <message>
+        <source>The system has reserved port {port}.</source>
+        <translation>系统保留了端口 {port}。</translation>
+    </message>
+    <message>
+        <source>Port {port} is in use by {holder}.</source>
+        <translation>端口 {port} 正被 {holder} 占用。</translation>
+    </message>
+    <message>
+        <source>{host} is no address of this machine.</source>
+        <translation>{host} 不是本机的地址。</translation>
+    </message>
+    <message>
+        <source>{name} (process {pid})</source>
+        <translation>{name}（进程 {pid}）</translation>
+    </message>
+    <message>
+        <source>{host} can be reached from other machines, so the port needs a key: give it an API key, or stay on 127.0.0.1.</source>
+        <translation>其他机器可以访问 {host}，因此端口需要密钥：请设置 API 密钥，或仅使用 127.0.0.1。</translation>
+    </message>
+    <message>
+        <source>A port is a number up to 65535, not {port}.</source>
+        <translation>端口应为不大于 65535 的数字，而不是 {port}。</translation>
+    </message>
+    <message>
+        <source>The server did not start; the log has the reason.</source>
+        <translation>服务器未能启动；原因见日志。</translation>
+    </message>
+    <message>
         <source>num_hidden_layers must be 1 to {most}, not {count}.</source>
         <translation>num_hidden_layers 必须在 1 到 {most} 之间，而不是 {count}。</translation>
     </message>

@@ -9,10 +9,13 @@ import openai
 import pytest
 from openai import OpenAI
 
+from app.core.errors import EngineError
+from app.core.events import Event
+from app.core.server_events import ServerRequestFinished
 from app.engine.host import EngineHost
 from app.server.options import ServerOptions
 from app.server.runner import ServerRunner
-from tests.server.conftest import MAX_MODEL_LEN, create_client, create_http
+from tests.server.conftest import MAX_MODEL_LEN, StartServer, create_client, create_http
 from tests.server.waiting import wait_until
 
 CHAT = "/v1/chat/completions"
@@ -89,7 +92,7 @@ def test_a_wrong_field_is_named(http: httpx2.Client, fields: dict[str, Any], par
 )
 def test_a_body_that_is_no_request_is_refused(http: httpx2.Client, body: bytes) -> None:
     headers = {"content-type": "application/json"}
-    _read_error(http.post(CHAT, content=body, headers=headers), 400)
+    assert _read_error(http.post(CHAT, content=body, headers=headers), 400)["message"]
 
 
 def test_a_body_that_is_not_declared_as_json_is_refused(http: httpx2.Client) -> None:
@@ -149,7 +152,7 @@ def test_what_the_sampler_refuses_is_a_wrong_request(client: OpenAI) -> None:
     ],
 )
 def test_other_paths_have_nothing(http: httpx2.Client, method: str, path: str, status: int) -> None:
-    _read_error(http.request(method, path), status)
+    assert _read_error(http.request(method, path), status)["message"]
 
 
 def test_without_a_model_the_port_says_so() -> None:
@@ -188,3 +191,23 @@ def _read_error(reply: httpx2.Response, status: int) -> dict[str, Any]:
     assert set(error) == {"message", "type", "param", "code"}
     assert error["message"].endswith(".")
     return error
+
+
+def test_what_the_engine_refuses_at_once_is_counted_as_it_was_told(
+    start_server: StartServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was closed behind the port's back: that is no client that has gone."""
+
+    def refuse(*_arguments: Any, **_options: Any) -> Any:
+        raise EngineError("The engine was closed.")
+
+    events: list[Event] = []
+    runner = start_server(events.append)
+    monkeypatch.setattr(EngineHost, "submit", refuse)
+    with create_http(runner) as http:
+        body = {"model": "m", "messages": [TURN]}
+        for streams in (False, True):
+            reply = http.post(CHAT, json={**body, "stream": streams})
+            assert "closed" in _read_error(reply, 503)["message"]
+    ends = [event.status for event in events if isinstance(event, ServerRequestFinished)]
+    assert ends == [503, 503]
