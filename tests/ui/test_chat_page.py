@@ -152,6 +152,21 @@ def test_failed_reply_can_be_asked_for_again(
     assert banner_texts(page) == []
 
 
+@pytest.mark.parametrize("goes_on", ["another conversation", "another reply"])
+def test_a_failed_reply_is_told_until_something_else_is_done(
+    page: ChatPage, chat: ChatController, goes_on: str
+) -> None:
+    conversation_id = chat.conversation.conversation_id
+    chat.failed.emit(ErrorInfo("ChatStoreError", "The disk is full."))
+    chat.reply_failed.emit(conversation_id, ErrorInfo("ContextLengthError", "Too long."))
+    assert banner_texts(page) == ["The disk is full.", "Too long."]
+    if goes_on == "another reply":
+        chat.reply_started.emit(conversation_id)
+    else:
+        page.new_conversation()
+    assert banner_texts(page) == ["The disk is full."]
+
+
 def test_silent_engine_is_announced_and_forgiven(page: ChatPage, chat: ChatController) -> None:
     chat.worker_unresponsive.emit(12.0)
     assert "12 seconds" in banner_texts(page)[0]

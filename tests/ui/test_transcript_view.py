@@ -282,3 +282,12 @@ def test_a_line_stands_above_the_first_turn_that_the_model_sees(view: Transcript
     view.mark_context(3)
     view.show_turns([user(5)])
     assert position() == 0
+
+
+def test_no_line_stands_above_a_reply_that_streams(view: TranscriptView) -> None:
+    view.show_turns([user(1)])
+    view.begin_reply("model")
+    view.mark_context(None)  # measured while the next message is written: everything fits
+    mark = view.findChild(ContextMark)
+    assert mark is not None
+    assert not mark.isVisible()

@@ -195,6 +195,7 @@ class ChatPage(Page):
         self.conversations.show_conversations(rows, self._open_id)
 
     def _on_conversation_opened(self, conversation: Conversation) -> None:
+        self.banners.clear_failed_reply()
         self.transcript.show_turns(conversation.turns)
         if self._controller.replying_conversation_id == conversation.conversation_id:
             self.transcript.begin_reply(self._model_name, self._controller.reply_text)
@@ -223,6 +224,7 @@ class ChatPage(Page):
             self.transcript.remove_turn(turn_id)
 
     def _on_reply_started(self, conversation_id: str) -> None:
+        self.banners.clear_failed_reply()
         if conversation_id == self._open_id:
             self.transcript.begin_reply(self._model_name, self._controller.reply_text)
             self._update_empty()
@@ -259,9 +261,6 @@ class ChatPage(Page):
 
     def _on_open_requested(self, conversation_id: str) -> None:
         self.panel.sampling.flush()
-        self._controller.open_conversation(conversation_id)
-
-    def _on_imported(self, conversation_id: str) -> None:
         self._controller.open_conversation(conversation_id)
 
     def _on_delete_requested(self, conversation_id: str) -> None:
@@ -382,7 +381,7 @@ class ChatPage(Page):
         controller.state_changed.connect(self._on_state_changed)
         controller.model_loaded.connect(self._on_model_loaded)
         controller.conversations_changed.connect(self._on_conversations_changed)
-        controller.list.imported.connect(self._on_imported)
+        controller.list.imported.connect(controller.open_conversation)
         controller.list.exported.connect(self.banners.show_exported)
         controller.conversation_opened.connect(self._on_conversation_opened)
         controller.turn_added.connect(self._on_turn_added)

@@ -47,15 +47,22 @@ class ChatBanners(BannerStack):
 
     def show_error(self, error: ErrorInfo) -> None:
         """Loading failed, or something could not be saved."""
-        self._show_problem(error, can_retry=False, again=lambda new: new.show_error(error))
+        banner = self._create_problem(error, can_retry=False)
+        self.show_banner("error", banner, lambda new: new.show_error(error))
 
     def show_failed_reply(self, error: ErrorInfo) -> None:
         """A reply was refused or failed before any text."""
-        self._show_problem(error, can_retry=True, again=lambda new: new.show_failed_reply(error))
+        banner = self._create_problem(error, can_retry=True)
+        self.show_banner("reply", banner, lambda new: new.show_failed_reply(error))
 
     def clear_errors(self) -> None:
         """What failed before works now."""
         self.remove("error")
+        self.clear_failed_reply()
+
+    def clear_failed_reply(self) -> None:
+        """Another reply is on its way, or another conversation is looked at."""
+        self.remove("reply")
 
     def show_worker_died(self, sentence: str, report: Path | None = None) -> None:
         """The engine is gone; `report` is what was kept of its end."""
@@ -98,14 +105,12 @@ class ChatBanners(BannerStack):
         banner = Banner(self.tr("Saved as {path}.").format(path=path))
         self.show_banner("exported", banner, lambda new: new.show_exported(path))
 
-    def _show_problem(
-        self, error: ErrorInfo, *, can_retry: bool, again: Callable[[ChatBanners], object]
-    ) -> None:
-        banner = self._create_problem(error, can_retry)
+    def _create_problem(self, error: ErrorInfo, *, can_retry: bool) -> ProblemBanner:
+        banner = self._describe_problem(error, can_retry)
         banner.way_requested.connect(self._on_way_requested)
-        self.show_banner("error", banner, again)
+        return banner
 
-    def _create_problem(self, error: ErrorInfo, can_retry: bool) -> ProblemBanner:
+    def _describe_problem(self, error: ErrorInfo, can_retry: bool) -> ProblemBanner:
         if error.shortage is not None:
             short = ShortageBanner(
                 error, error.shortage, has_source=self._has_source, can_retry=can_retry

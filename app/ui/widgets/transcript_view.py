@@ -130,7 +130,9 @@ class TranscriptView(QScrollArea):
         """Draws a line above the first turn that the model still sees; None: it sees all."""
         self._first_kept_turn = first_kept_turn
         self._column.removeWidget(self._mark)
-        card = next((c for c in self._cards if c.turn_id == first_kept_turn), None)
+        # A reply that streams has no id either: it must not be taken for the turn that is sought.
+        has_mark = first_kept_turn is not None
+        card = next((c for c in self._cards if has_mark and c.turn_id == first_kept_turn), None)
         self._mark.setVisible(card is not None)
         if card is not None:
             self._column.insertWidget(self._column.indexOf(card), self._mark)
