@@ -155,9 +155,17 @@ def _is_missed(button: QAbstractButton, seen: list[QWidget | None]) -> bool:
     return not is_inner and not (group and any(other in seen for other in group.buttons()))
 
 
+@pytest.fixture
+def _steady_cursor() -> Iterator[None]:
+    before = QApplication.cursorFlashTime()
+    QApplication.setCursorFlashTime(0)
+    yield
+    QApplication.setCursorFlashTime(before)
+
+
+@pytest.mark.usefixtures("_steady_cursor")
 def test_focus_can_be_seen(qtbot: QtBot, program: Program) -> None:
     """A control that the keyboard has come to looks otherwise than without the focus."""
-    QApplication.setCursorFlashTime(0)
     window, unseen, num_seen = program.window, [], 0
     for scene in walk(program):
         if scene not in (*PAGES, "chat_conversation"):

@@ -58,7 +58,7 @@ def test_events_come_in_order(folder: Path) -> None:
 
 @pytest.mark.parametrize("row", ["reference", "smoke_one_layer", "long_position"])
 def test_a_cancel_ends_it(row: str, folder: Path) -> None:
-    """At once, counted in the processor's time: others may keep the machine busy."""
+    """At once, counted in this thread's time: others may keep the machine busy."""
     token, events, cancelled_s = CancelToken(), [], 0.0
 
     def listen(event: Event) -> None:
@@ -66,11 +66,11 @@ def test_a_cancel_ends_it(row: str, folder: Path) -> None:
         events.append(event)
         if event == CheckStarted(row):
             token.cancel()
-            cancelled_s = time.process_time()
+            cancelled_s = time.thread_time()
 
     with pytest.raises(JobCancelledError):
         validate(str(folder), listen, token)
-    assert time.process_time() - cancelled_s < 1.0
+    assert time.thread_time() - cancelled_s < 1.0
     finished = [event.check.name for event in events if isinstance(event, CheckFinished)]
     assert finished == list(TITLES)[: list(TITLES).index(row)]
 
