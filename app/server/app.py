@@ -24,6 +24,7 @@ from app.server.body_reader import BodyReader
 from app.server.error_map import ApiError, create_error_response, to_api_error
 from app.server.security import Gate
 from app.server.service import Service
+from app.server.tolerance import Tolerance
 from app.server.validation_error import to_refusal
 
 _ROUTES = (routes_models, routes_chat, routes_completions, routes_embeddings, routes_health)
@@ -41,6 +42,7 @@ def create_app(service: Service) -> FastAPI:
     for routes in _ROUTES:
         app.include_router(routes.create_router(service))
     app.add_middleware(BodyReader, options=service.options)
+    app.add_middleware(Tolerance)
     app.add_middleware(Gate, options=service.options)  # the last one added is the outermost
     _add_error_handlers(app)
     _describe_truly(app)

@@ -36,7 +36,9 @@ class BodyReader:
             await self._app(scope, _replay(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
-        declared = next((v for k, v in scope["headers"] if k == b"content-length"), b"0")
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        _refuse_encoding(headers.get(b"content-encoding", b"identity").decode("latin-1"))
+        declared = headers.get(b"content-length", b"0")
         self._check(int(declared) if declared.isdigit() else 0)
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -70,6 +72,16 @@ class BodyReader:
                 code="request_too_large",
                 headers={"Connection": "close"},
             )
+
+
+def _refuse_encoding(encoding: str) -> None:
+    if encoding.lower() not in ("identity", ""):
+        raise ApiError(
+            415,
+            f"The body is compressed ({encoding}); send it as it is.",
+            code="unsupported_content_encoding",
+            headers={"Accept-Encoding": "identity", "Connection": "close"},
+        )
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from app.engine.request import MAX_LOGPROBS
-from app.server.fields import Count, GenerationFields, JsonMap, WireModel
+from app.server.fields import GenerationFields, JsonMap, Limit, WireModel
 
 FunctionName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9_.-]+$")]
 
@@ -115,7 +115,7 @@ class ChatCompletionRequest(GenerationFields):
     """
 
     messages: Annotated[list[ChatMessage], Field(min_length=1)]
-    max_completion_tokens: Count | None = None
+    max_completion_tokens: Limit | None = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=MAX_LOGPROBS)] | None = None
     response_format: ResponseFormat | None = None

@@ -1,4 +1,4 @@
-"""GET /health and GET /metrics, for monitors."""
+"""GET /health and GET /metrics, for monitors; GET / and GET /v1, for browsers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,17 @@ from app.server.service import Service
 
 
 def create_router(service: Service) -> APIRouter:
-    """Both routes."""
+    """All of them."""
     router = APIRouter()
+
+    @router.get("/", include_in_schema=False)
+    @router.get("/v1", include_in_schema=False)
+    async def say_what_this_is() -> Response:
+        """For people, and for programs that ask whether anybody is there."""
+        return Response(
+            "DeepInfer is running. Programs speak OpenAI's API to it, at /v1.\n",
+            media_type="text/plain",
+        )
 
     @router.get("/health", response_model=Health, responses={503: {"model": Health}})
     async def get_health() -> Response:

@@ -19,6 +19,7 @@ from app.engine.request import SamplingParams
 from app.engine.sampling import check_sampling
 from app.server.fields import GenerationFields
 
+_LEAST_TOP_P = 1e-6  # OpenAI's 0: the likeliest token alone
 _logger = logging.getLogger(__name__)
 
 _OPENAI = SamplingParams(temperature=1.0)
@@ -35,6 +36,8 @@ def to_sampling(
     named = {name: value for name, value in named.items() if value is not None}
     if named.get("top_k") == -1:  # vLLM's word for off
         named["top_k"] = 0
+    if named.get("top_p") == 0:
+        named["top_p"] = _LEAST_TOP_P
     stops = [body.stop] if isinstance(body.stop, str) else body.stop or []
     return replace(
         defaults,

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.server.error_map import ApiError, create_error_response
 from app.server.options import ServerOptions, is_loopback_host, parse_address
 
-_OPEN_PATHS = ("/health",)  # so that a monitor needs no key
+_OPEN_PATHS = ("/", "/health")  # so that a monitor needs no key
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
