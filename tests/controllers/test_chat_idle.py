@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,20 +28,6 @@ from tests.controllers.chatting import FAKE
 
 TIMEOUT_MS = 60_000
 MODEL = create_model(Path("Fake-1B"))
-
-
-@pytest.fixture
-def chat(qtbot: QtBot) -> Iterator[ChatController]:
-    controller = ChatController(ChatStore.open(chats_path()), service=FAKE)
-    yield controller
-    controller.shutdown()
-
-
-@pytest.fixture
-def ready(qtbot: QtBot, chat: ChatController) -> ChatController:
-    with qtbot.waitSignal(chat.model_loaded, timeout=TIMEOUT_MS):
-        chat.load(LoadModel(Path("Fake-1B")))
-    return chat
 
 
 @pytest.fixture
