@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,10 +23,9 @@ from app.workers.commands import (
     LoadModel,
     SubmitRequest,
 )
-from tests.controllers.chatting import FAKE
+from tests.controllers.chatting import FAKE, MODEL, TIMEOUT_MS
 
-TIMEOUT_MS = 60_000
-MODEL = create_model(Path("Fake-1B"))
+LOADED = create_model(MODEL)
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def sent(chat: ChatController, monkeypatch: pytest.MonkeyPatch) -> list[Command]
 
 
 def tell(chat: ChatController, state: EngineState, *, has_model: bool = False) -> None:
-    event = EngineStateChanged(state, MODEL if has_model else None)
+    event = EngineStateChanged(state, LOADED if has_model else None)
     chat.engine.local.event_received.emit(event)
 
 
@@ -47,7 +45,7 @@ def test_an_idle_model_can_be_asked(qtbot: QtBot, ready: ChatController) -> None
     tell(ready, EngineState.UNLOADING)
     tell(ready, EngineState.UNLOADED, has_model=True)
     assert ready.state is ChatState.READY
-    assert ready.model == MODEL
+    assert ready.model == LOADED
     with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS):
         ready.send("count 3")
     assert ready.worker_pid == pid
@@ -59,7 +57,7 @@ def test_a_reply_that_waits_for_its_model_can_be_stopped(
     ready.send("forever")
     tell(ready, EngineState.LOADING)
     assert ready.state is ChatState.GENERATING
-    assert ready.model == MODEL
+    assert ready.model == LOADED
     tell(ready, EngineState.READY, has_model=True)
     assert ready.state is ChatState.GENERATING
     with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS):
@@ -79,8 +77,8 @@ def test_each_process_is_told_what_to_keep(chat: ChatController, sent: list[Comm
     configuration = ConfigureEngine(600.0, keeps_conversations=True)
     chat.engine.configure(configuration)
     assert sent == [], "there is no process yet"
-    chat.load(LoadModel(Path("Fake-1B")))
-    assert sent == [configuration, LoadModel(Path("Fake-1B"))]
+    chat.load(LoadModel(MODEL))
+    assert sent == [configuration, LoadModel(MODEL)]
 
 
 def test_a_deleted_conversation_is_forgotten_when_its_reply_has_ended(
