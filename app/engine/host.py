@@ -16,6 +16,7 @@ from app.core.events import EngineState, EngineStateChanged, ErrorInfo, Event, L
 from app.core.secrets import remember_prompts
 from app.engine.command_queue import CommandQueue
 from app.engine.engine import Engine
+from app.engine.executors.base import MemoryUse
 from app.engine.host_options import HostOptions
 from app.engine.kv_store import remove_conversation
 from app.engine.loader import LoadedEngine, load_engine
@@ -351,6 +352,9 @@ class EngineHost:
         with Guard("The executor could not be closed"):
             loaded.close()
         return_freed_memory()
+        with Guard("What is left in memory could not be measured"):  # nobody samples from now on
+            card = loaded.card_watch.sample() if loaded.card_watch is not None else None
+            self._emit(sample_memory(MemoryUse(0, 0, 0), card))
 
     def _set_state(
         self,

@@ -279,6 +279,7 @@ def test_memory_is_sampled_while_a_model_is_loaded(
     assert len(samples) >= 3
     assert samples[0].weights_bytes == model.weights_bytes
     assert 0 < samples[0].rss_bytes < samples[0].total_bytes
+    assert (samples[-1].weights_bytes, samples[-1].kv_bytes) == (0, 0), "what an unload gave back"
     time.sleep(0.15)
     assert recorder.of(MemorySampled) == samples
 
