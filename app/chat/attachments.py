@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,8 @@ from app.core.units import format_bytes
 MAX_FILE_BYTES = 64 << 20
 MAX_TEXT_CHARS = 4_000_000
 _PDF = ".pdf"
-# Byte order marks, the longer ones first; without one a text is UTF-8, or what Windows writes in
-# China, which takes nearly every sequence of bytes.
+# Byte order marks, the longer ones first; without one a text is UTF-8, or what older programs of
+# Windows write in China and in western Europe.
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -22,7 +23,8 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_ENCODINGS = ("utf-8", "gb18030", "cp1252")
+_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
+_HIGH_PAIR = re.compile(rb"[\xa1-\xf7][\xa1-\xfe]")
 _SAMPLE_BYTES = 1 << 16
 
 
@@ -56,7 +58,8 @@ def read_attachment(path: Path) -> Attachment:
             size=format_bytes(size),
             most=format_bytes(MAX_FILE_BYTES),
         )
-    text = _read_pdf(path) if path.suffix.lower() == _PDF else _read_text(path)
+    is_pdf = path.suffix.lower() == _PDF
+    text = _read_pdf(path) if is_pdf else decode_text(path.read_bytes(), path.name)
     if not text.strip():
         raise UsageError("{name} holds no text.", name=path.name)
     if len(text) > MAX_TEXT_CHARS:
@@ -70,17 +73,25 @@ def with_attachments(content: str, attachments: Sequence[Attachment]) -> str:
     return "\n\n".join([*files, content] if content else files)
 
 
-def _read_text(path: Path) -> str:
-    data = path.read_bytes()
+def decode_text(data: bytes, name: str) -> str:
+    """What somebody wrote, in whichever encoding; raises UsageError for what is no text."""
     if not _has_mark(data) and b"\0" in data:
-        raise UsageError("{name} is no text file.", name=path.name)
+        raise UsageError("{name} is no text file.", name=name)
     encodings = [name for mark, name in _MARKS.items() if data.startswith(mark)][:1]
-    for encoding in encodings or _ENCODINGS:
+    for encoding in encodings or ("utf-8", *_guess_encodings(data)):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise UsageError("{name} is no text in an encoding that is known.", name=path.name)
+    raise UsageError("{name} is no text in an encoding that is known.", name=name)
+
+
+def _guess_encodings(data: bytes) -> tuple[str, str]:
+    """Chinese is written in pairs of bytes above 0xa0, where an accented letter mostly stands
+    between plain ones. GB 18030 would read nearly every sequence of bytes."""
+    num_high = len(_HIGH_BYTE.findall(data))
+    is_chinese = 2 * len(_HIGH_PAIR.findall(data)) > num_high / 2
+    return ("gb18030", "cp1252") if is_chinese else ("cp1252", "gb18030")
 
 
 def _has_mark(data: bytes) -> bool:

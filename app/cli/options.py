@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from app.core.device import ACTIVATIONS, DEVICES, KV_DTYPES
+from app.engine.request import SamplingParams
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], None]
@@ -60,6 +61,39 @@ def add_kv_dtype_option(parser: argparse.ArgumentParser) -> None:
         choices=KV_DTYPES,
         default=KV_DTYPES[0],
         help="how keys and values are cached: int8 takes half of fp16 (default: %(default)s)",
+    )
+
+
+def add_sampling_options(parser: argparse.ArgumentParser) -> None:
+    """How a reply is drawn and where it ends, for `read_sampling`."""
+    parser.add_argument("--temperature", type=temperature, default=0.7, metavar="T")
+    parser.add_argument("--top-k", type=natural_int, default=0, metavar="K", help="0 is off")
+    parser.add_argument("--top-p", type=float, default=1.0, metavar="P", help="1 is off")
+    parser.add_argument("--min-p", type=float, default=0.0, metavar="P", help="0 is off")
+    for name, off in (("repetition", 1.0), ("presence", 0.0), ("frequency", 0.0)):
+        parser.add_argument(
+            f"--{name}-penalty", type=float, default=off, metavar="X", help=f"{off:g} is off"
+        )
+    parser.add_argument("--seed", type=natural_int, metavar="N", help="same seed, same text")
+    parser.add_argument("--max-tokens", type=positive_int, metavar="N")
+    parser.add_argument(
+        "--stop", action="append", default=[], metavar="TEXT", help="ends a reply; repeatable"
+    )
+
+
+def read_sampling(args: argparse.Namespace) -> SamplingParams:
+    """What `add_sampling_options` took."""
+    return SamplingParams(
+        temperature=args.temperature,
+        top_k=args.top_k,
+        top_p=args.top_p,
+        min_p=args.min_p,
+        repetition_penalty=args.repetition_penalty,
+        presence_penalty=args.presence_penalty,
+        frequency_penalty=args.frequency_penalty,
+        seed=args.seed,
+        max_tokens=args.max_tokens,
+        stop=tuple(args.stop),
     )
 
 

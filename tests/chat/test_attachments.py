@@ -29,6 +29,23 @@ def test_encodings_are_recognised(tmp_path: Path, encoding: str) -> None:
     assert read_attachment(path) == Attachment("一 note.txt", TEXT.strip())
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Grüße aus München, für 5 €"),
+        ("cp1252", "Le café était créé déjà à Noël"),
+        ("gb18030", "你好,世界。这是一个测试。"),
+        ("gb18030", "朱镕基 囧 and much English around two or three words"),
+    ],
+)
+def test_what_older_programs_wrote_is_read_as_it_was_meant(
+    tmp_path: Path, encoding: str, text: str
+) -> None:
+    path = tmp_path / "note.txt"
+    path.write_bytes(text.encode(encoding))
+    assert read_attachment(path).text == text
+
+
 def pdf(*pages: str) -> bytes:
     """Pages with a line each, in a standard font."""
     writer = PdfWriter()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.cli.chat import Reply
+from app.cli.reply import Reply
 from app.core.errors import ContextLengthError
 from app.core.events import (
     ErrorInfo,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -188,16 +189,51 @@ def test_chat_streams_text_to_stdout_and_counts_to_stderr(
     assert "5 tokens" in captured.err
 
 
-def test_a_conversation_sends_its_history_and_ends_at_an_empty_line(
+def test_a_conversation_sends_its_history(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home_with_starter: Path
 ) -> None:
-    lines = iter(["My name is Ada.", "What is my name?", ""])
+    lines = iter(["My name is Ada.", "", "What is my name?", "/bye"])
     monkeypatch.setattr("builtins.input", lambda _prompt: next(lines))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     command = ["chat", "starter-model", "--temperature", "0", "--max-tokens", "24"]
     assert main(command) == 0
     prompts = re.findall(r"(\d+) in the prompt", capsys.readouterr().err)
     first, second = map(int, prompts)
     assert second > first + 24
+
+
+def test_what_is_piped_in_is_the_prompt(
+    run_json: Any, monkeypatch: pytest.MonkeyPatch, home_with_starter: Path
+) -> None:
+    command = ["chat", "starter-model", "--temperature", "0", "--max-tokens", "4"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("Grüß\nGott\n".encode())))
+    _, piped = run_json(*command)
+    _, given = run_json(*command, "-p", "Grüß\nGott")
+    assert (piped["prompt_tokens"], piped["text"]) == (given["prompt_tokens"], given["text"])
+
+
+def test_an_empty_pipe_is_no_prompt(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home_with_starter: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n")))
+    assert main(["chat", "starter-model"]) == 2
+    assert "empty" in capsys.readouterr().err
+
+
+def test_samplers_and_stop_strings_are_options(run_json: Any, home_with_starter: Path) -> None:
+    command = ["chat", "starter-model", "-p", "1, 2, 3, 4, 5,", "--raw", "--max-tokens", "9"]
+    _, greedy = run_json(*command, "--temperature", "0", "--stop", "8")
+    assert (greedy["text"], greedy["finish_reason"]) == (" 6, 7, ", "stop")
+    _, drawn = run_json(*command, "--temperature", "2", "--top-k", "1", "--stop", "8")
+    assert drawn["text"] == greedy["text"]
+
+
+def test_a_sampler_out_of_range_is_refused_before_any_work(
+    capsys: pytest.CaptureFixture[str], starter_gguf: Path
+) -> None:
+    assert main(["chat", str(starter_gguf), "-p", "Hi", "--top-p", "1.5"]) == 2
+    assert "top_p" in capsys.readouterr().err
+    assert not library_dir().exists()
 
 
 def test_a_source_is_converted_into_the_library_once(
