@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from app.chat.attachments import with_attachments
@@ -23,9 +24,10 @@ def create_request(
     """The conversation as the engine wants it: templates expect turns to alternate, so neighbours
     of one role (a reply in between failed) become one message, and empty turns are left out. What
     was thought before an answer goes beside it; the template decides what the model sees again."""
-    messages = [message for message, _ in _messages_with_turns(conversation)]
+    turns = conversation.turns[:-1] if continues_reply else conversation.turns
+    messages = [message for message, _ in _messages_with_turns(turns)]
     if continues_reply:  # its thoughts, too, go on
-        messages[-1] = Message("assistant", conversation.turns[-1].content)
+        messages.append(Message("assistant", conversation.turns[-1].content))
     if conversation.system_prompt:
         messages.insert(0, Message("system", conversation.system_prompt))
     return Request(
@@ -41,13 +43,13 @@ def first_kept_turn(conversation: Conversation, num_dropped_messages: int) -> in
     """The first turn that the model still sees; None where it sees all."""
     if num_dropped_messages == 0:
         return None
-    return _messages_with_turns(conversation)[num_dropped_messages][1]
+    return _messages_with_turns(conversation.turns)[num_dropped_messages][1]
 
 
-def _messages_with_turns(conversation: Conversation) -> list[tuple[Message, int]]:
+def _messages_with_turns(turns: Sequence[Turn]) -> list[tuple[Message, int]]:
     """Each message with the id of its first turn."""
     messages: list[tuple[Message, int]] = []
-    for turn in conversation.turns:
+    for turn in turns:
         message = _to_message(turn)
         if messages and message.content and messages[-1][0].role == message.role:
             earlier, turn_id = messages.pop()

@@ -18,11 +18,12 @@ class TokenRate:
         self._moments.append((now_s, num_tokens))
 
     def measure(self, now_s: float) -> float:
-        """0 until two moments lie in the window."""
+        """0 until two moments lie in the window, and while the clock has not gone on since the
+        first: that of Windows ticks 64 times a second."""
         while self._moments and self._moments[0][0] < now_s - RATE_WINDOW_S:
             self._moments.popleft()
-        if len(self._moments) < 2:
+        elapsed_s = now_s - self._moments[0][0] if len(self._moments) > 1 else 0.0
+        if elapsed_s <= 0:
             return 0.0
         # The first moment opens the interval: its tokens were made before it.
-        num_tokens = sum(number for _, number in self._moments) - self._moments[0][1]
-        return num_tokens / (now_s - self._moments[0][0])
+        return (sum(number for _, number in self._moments) - self._moments[0][1]) / elapsed_s

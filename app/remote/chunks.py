@@ -32,7 +32,7 @@ def parse_chunk(data: str) -> Chunk:
     """
     try:
         value = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _nonsense(data) from error
     if not isinstance(value, dict):
         raise _nonsense(data)

@@ -84,7 +84,7 @@ def read_json(response: Response) -> object:
     """The body; None when it is no JSON."""
     try:
         return json.loads(response.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -51,7 +51,7 @@ def read_generation_config(context: Context) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads((path / "generation_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

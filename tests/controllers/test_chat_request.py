@@ -62,6 +62,23 @@ def test_rate_needs_two_moments() -> None:
     assert rate.measure(10.0) == 0.0
 
 
+def test_rate_waits_for_a_clock_that_ticks_rarely() -> None:
+    """Windows' ticks 64 times a second: many tokens come at the same moment."""
+    rate = TokenRate()
+    for _ in range(3):
+        rate.add(1, 10.0)
+    assert rate.measure(10.0) == 0.0
+    assert rate.measure(10.25) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("reply", ["", "<think>\nhm", "<think>\nhm\n</think>\n\nso"])
+def test_a_reply_that_goes_on_stands_behind_its_question(reply: str) -> None:
+    """Also one that was broken off while it thought, which is no message otherwise."""
+    conversation = create_conversation(("user", "q"), ("assistant", reply))
+    request = create_request(conversation, continues_reply=True)
+    assert request.messages == (Message("user", "q"), Message("assistant", reply))
+
+
 def test_rate_is_that_of_the_last_second() -> None:
     rate = TokenRate()
     for number in range(11):

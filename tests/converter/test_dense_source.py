@@ -198,6 +198,10 @@ def test_damaged_folders(tmp_path: Path) -> None:
     (folder / "config.json").write_text("[1]", encoding="utf-8")
     with pytest.raises(InvalidSourceError, match=r"config\.json does not hold a JSON object"):
         open_source(folder)
+    for damage in ("", "{", "[" * 100_000):
+        (folder / "config.json").write_text(damage, encoding="utf-8")
+        with pytest.raises(InvalidSourceError, match=r"config\.json cannot be read"):
+            open_source(folder)
 
 
 def test_integer_weights_are_refused_by_dtype(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from app.core.errors import RemoteError
 from app.core.events import Event, FinishReason, RequestFailed, RequestFinished, TokensGenerated
 from app.engine.request import Message, Request, SamplingParams
+from app.remote.chunks import parse_chunk
 from app.remote.client import list_models
 from app.remote.endpoint import RemoteEndpoint, RemoteModel
 from app.remote.reply import RemoteReply
@@ -196,3 +197,10 @@ def test_a_fault_of_ours_ends_the_reply_as_well(
     (failed,) = ask(server, "say hi")
     assert isinstance(failed, RequestFailed)
     assert "nested too deep" in failed.error.message
+
+
+@pytest.mark.parametrize("data", ["", "{", "[" * 100_000, "[]", "null", "\ud83d"])
+def test_what_is_no_chunk_is_one_sentence(data: str) -> None:
+    with pytest.raises(RemoteError) as caught:
+        parse_chunk(data)
+    assert "\n" not in caught.value.message

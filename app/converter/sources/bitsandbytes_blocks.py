@@ -99,7 +99,7 @@ class QuantState:
 def _parse_state(stored: StoredArray) -> Mapping[str, Any]:
     try:
         fields = json.loads(stored.load().tobytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidSourceError(
             "{stored} is not JSON.", stored=stored.name, detail=repr(error)
         ) from error

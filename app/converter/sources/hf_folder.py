@@ -106,7 +106,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """A JSON object; InvalidSourceError naming the file otherwise."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidSourceError(
             "{name} cannot be read.", name=path.name, detail=repr(error)
         ) from error
