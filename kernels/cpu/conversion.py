@@ -1,21 +1,23 @@
 """What conversions spend their time on, natively: each function gives the bytes of its NumPy twin.
 
-The twins stand in `app/converter/grid_search.py` and `app/converter/sources/gguf_codes.py`, which
-also work where the library is not built (`loader.is_available`). `instruction_set` None is
-`DEEPINFER_CPU_ISA` or else the best of this machine; NativeError for one that it lacks. Arrays that
-are not C-contiguous are copied.
+The twins stand in `app/converter/grid_search.py`, `app/converter/sources/gguf_codes.py` and
+`app/engine/executors/cuda/code_tiles.py`, which also work where the library is not built
+(`loader.is_available`). `instruction_set` None is `DEEPINFER_CPU_ISA` or else the best of this
+machine; NativeError for one that it lacks. Arrays that are not C-contiguous are copied.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kernels.cpu.loader import check_code, load
 from kernels.cpu.native import pointer
+from kernels.cuda.pack import codes_bytes
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -86,6 +88,24 @@ def unpack_blocks(
         )
     )
     return packed
+
+
+def pack_cuda_tiles(
+    rows: Bytes, bits: int, num_columns: int, is_signed: bool, tiles: npt.NDArray[Any]
+) -> None:
+    """Fills `tiles` with codes of 3, 4 or 8 bits, or elements of 16, from bytes [out, row_bytes].
+
+    `tiles` has the shape and type that kernels/cuda/pack.py gives them; with `is_signed` two's
+    complement becomes offset binary. The NumPy definition is `code_tiles.tiles_by_numpy`.
+    """
+    if tiles.nbytes != codes_bytes((len(rows), num_columns), bits) or not tiles.flags.c_contiguous:
+        raise ValueError("tiles of another size")
+    rows = np.ascontiguousarray(rows)
+    check_code(
+        load().di_pack_cuda_tiles(
+            pointer(rows), *rows.shape, num_columns, bits, int(is_signed), pointer(tiles)
+        )
+    )
 
 
 def _name(instruction_set: str | None) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 from kernels.cpu import build
 from kernels.cpu.structures import Config, Layer, LinearSource, Norm, Sampling
 
-ABI_VERSION = 5
+ABI_VERSION = 6
 
 
 class NativeError(RuntimeError):
@@ -62,6 +62,10 @@ _SIGNATURES = {
     "di_unpack_blocks": (
         c_int32,
         (c_char_p, c_char_p, c_void_p, c_int64, c_int32, c_int32, c_void_p),
+    ),
+    "di_pack_cuda_tiles": (
+        c_int32,
+        (c_void_p, c_int64, c_int64, c_int32, c_int32, c_int32, c_void_p),
     ),
     "di_sample": (c_int32, (c_void_p, c_int32, POINTER(Sampling))),
     "di_model_sample": (

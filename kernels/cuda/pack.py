@@ -48,6 +48,20 @@ def codes_bytes(shape: tuple[int, int], bits: int) -> int:
     return _padded_rows(shape[0]) * padded_columns(shape[1], bits) * bits // 8
 
 
+def empty_tiles(shape: tuple[int, int], bits: int) -> npt.NDArray[Any]:
+    """What the tiles of [out, in] codes are written to."""
+    tiles = _padded_rows(shape[0]) // TILE_ROWS
+    steps = padded_columns(shape[1], bits) // STEP_COLUMNS
+    forms: dict[int, tuple[tuple[int, ...], Any]] = {
+        3: ((steps // _WIDE_STEPS, 3, 32, 4), np.uint32),
+        4: ((steps, 32, 4), np.uint32),
+        8: ((steps, 2, 32, 16), np.uint8),
+        16: ((steps, 4, 32, 8), np.float16),
+    }
+    of_a_tile, dtype = forms[bits]
+    return np.empty((tiles, *of_a_tile), dtype)
+
+
 def group_values_bytes(num_rows: int, num_groups: int, together: int, itemsize: int) -> int:
     """Bytes of what `pack_groups` makes of [num_rows, num_groups] values."""
     return _padded_rows(num_rows) * (-(-num_groups // together) * together) * itemsize

@@ -14,6 +14,7 @@ from app.spec.gguf_types import GGML_TYPES
 from kernels.cpu import conversion
 from kernels.cpu.loader import instruction_sets
 from kernels.cpu.native import Context, NativeLinear
+from kernels.cuda.pack import empty_tiles
 from tests.kernels.cpu_decoders import FREE_PAGE, PAGES, Native
 from tests.kernels.cpu_linears import DENSE_DTYPES, dense_linear, random_linear
 from tests.kernels.test_cpu_linear import SCHEMES
@@ -55,6 +56,14 @@ def exercise_conversion(instruction_set: str) -> None:
         conversion.unpack_blocks(name, blocks, packed_bytes, instruction_set)
 
 
+def exercise_tiles() -> None:
+    """Codes of the CUDA kernels, arrays of exactly their size."""
+    for bits, shape in itertools.product((3, 4, 8, 16), SHAPES):
+        rows = np.ones((shape[0], -(-shape[1] * bits // 8)), np.uint8)
+        tiles = empty_tiles(shape, bits)
+        conversion.pack_cuda_tiles(rows, bits, shape[1], bits < 16, tiles)
+
+
 def exercise_models(instruction_set: str) -> None:
     """Prefill over a page's border, then decode; with every cache where attention differs."""
     for name, decoder in VARIANTS.items():
@@ -83,6 +92,7 @@ def main() -> None:
     if sys.argv[1:] == ["threads"]:
         exercise_models(instruction_sets()[0])
     else:
+        exercise_tiles()
         for instruction_set in instruction_sets():
             exercise_linears(instruction_set)
             exercise_conversion(instruction_set)

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cpu_features.h"
+#include "cuda_tiles.h"
 #include "model.h"
 #include "sampling.h"
 
@@ -170,6 +171,11 @@ int32_t di_unpack_blocks(const char* instruction_set, const char* type, const ui
             throw std::invalid_argument("no such type of blocks");
         },
         1);
+}
+
+int32_t di_pack_cuda_tiles(const uint8_t* rows, int64_t num_rows, int64_t row_bytes, int32_t num_columns, int32_t bits,
+                           int32_t is_signed, uint8_t* tiles) {
+    return code_of([&] { di::pack_cuda_tiles({rows, num_rows, row_bytes, num_columns, bits, is_signed != 0}, tiles); });
 }
 
 di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers, di_linear* embed_tokens,

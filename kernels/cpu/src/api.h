@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define DI_ABI_VERSION 5
+#define DI_ABI_VERSION 6
 
 /* A linear in the native checkpoint's layout (app/checkpoint/schemes.py defines it). Row-major, contiguous. */
 typedef struct di_linear_source {
@@ -181,6 +181,10 @@ DI_API int32_t di_round_to_grid(const char* instruction_set, const float* weight
 /* The codes of ggml's blocks of the type of that name, packed as the native format has them. */
 DI_API int32_t di_unpack_blocks(const char* instruction_set, const char* type, const uint8_t* blocks,
                                 int64_t num_blocks, int32_t block_bytes, int32_t packed_bytes, uint8_t* packed);
+/* Codes of 3, 4 or 8 bits, or elements of 16, as the CUDA kernels read them, on the caller's thread; with is_signed
+   two's complement becomes offset binary. kernels/cuda/pack.py defines the tiles and how many bytes they take. */
+DI_API int32_t di_pack_cuda_tiles(const uint8_t* rows, int64_t num_rows, int64_t row_bytes, int32_t num_columns,
+                                  int32_t bits, int32_t is_signed, uint8_t* tiles);
 
 /* Linears and context stay the caller's and must outlive the model; norms are copied. lm_head may be embed_tokens. */
 DI_API di_model* di_model_create(di_context* context, const di_config* config, const di_layer* layers,

@@ -9,28 +9,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.checkpoint.bits import unpack_codes
 from app.checkpoint.reference_quant import select_rows
 from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype
 from app.checkpoint.schemes import Scheme as NativeScheme
 from app.core.errors import UnsupportedError
+from app.engine.executors.cuda.code_tiles import tiles_of_codes, tiles_of_halfs
 from app.engine.executors.cuda.launcher import Buffer, Launcher
 from kernels.cuda.gemv import GemvVariant, Scheme, ValueType, group_shift, variant_group
 from kernels.cuda.pack import (
     STEP_COLUMNS,
     TILE_ROWS,
     groups_together,
-    pack_codes,
-    pack_dense,
     pack_groups,
-    pack_nibbles,
     padded_columns,
 )
 
 Arrays = dict[str, npt.NDArray[Any]]
 GATE_ROWS = 8  # gate and up alternate by so many rows
 _SUPER_COLUMNS = 256
-_DENSE_BITS, _NIBBLE_BITS = 16, 4
+_DENSE_BITS = 16
 _BLOCK_WEIGHTS = 1 << 22
 _OF_COLUMNS = ("perm",)  # fields that are no rows
 _SCHEMES = {
@@ -193,14 +190,14 @@ def _pack_dense(linear: Linear, name: str) -> Arrays:
         halfs = linear.weight.astype(np.float16)
     if not np.isfinite(halfs).all():
         raise UnsupportedError("{name} holds weights that half precision cannot hold.", name=name)
-    return {"codes": pack_dense(halfs)}
+    return {"codes": tiles_of_halfs(halfs)}
 
 
 def _pack_quantized(linear: Linear) -> Arrays:
     quant = linear.quant
     assert quant is not None
     assert linear.packed is not None
-    arrays: Arrays = {"codes": _pack_codes(linear.packed, quant, linear.shape[1])}
+    arrays: Arrays = {"codes": tiles_of_codes(linear.packed, quant, linear.shape[1])}
     stored = linear.arrays()
     for name in ("scales", "biases", "zeros"):
         if name in stored:
@@ -209,18 +206,6 @@ def _pack_quantized(linear: Linear) -> Arrays:
         if name in stored:
             arrays[name] = _pack_supers(stored[name], quant.bits, linear.shape[1])
     return arrays
-
-
-def _pack_codes(
-    packed: npt.NDArray[np.uint8], quant: QuantScheme, num_columns: int
-) -> npt.NDArray[Any]:
-    """Two's complement becomes offset binary."""
-    is_signed, sign = quant.scheme is NativeScheme.SYM, 1 << (quant.bits - 1)
-    if quant.bits == _NIBBLE_BITS:
-        flip = np.uint8(sign << 4 | sign if is_signed else 0)
-        return pack_nibbles(packed ^ flip, num_columns)
-    codes = unpack_codes(packed, quant.bits, num_columns, signed=False)
-    return pack_codes(codes ^ np.uint8(sign) if is_signed else codes, quant.bits)
 
 
 def _pack_groups(
