@@ -51,6 +51,7 @@ def test_tasks_queue_up(qtbot: QtBot, library: LibraryController) -> None:
     for _ in range(20):
         library.refresh()
     qtbot.waitUntil(lambda: len(answers) == 20, timeout=TIMEOUT_MS)
+    assert answers == [()] * 20
 
 
 def test_shutdown_waits_for_the_task_that_runs_and_drops_the_others(
