@@ -97,6 +97,8 @@ def from_json(text: str) -> list[ConversationTree]:
     """Raises ChatStoreError with the reason for anything that is no such document."""
     try:
         document = json.loads(text)
+        if isinstance(document, list) and document:
+            document = {"messages": document}
         if isinstance(document, dict) and "messages" in document:
             return [_tree_of_messages(document)]
         if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -179,7 +181,7 @@ def _tree_from_json(values: dict[str, Any]) -> ConversationTree:
 
 def _tree_of_messages(document: dict[str, Any]) -> ConversationTree:
     """System messages become the system prompt, all others turns, one after the other."""
-    messages = [(message["role"], _text(message["content"])) for message in document["messages"]]
+    messages = [(message["role"], _content(message["content"])) for message in document["messages"]]
     system = "\n\n".join(text for role, text in messages if role in ("system", "developer"))
     said = [(role, text) for role, text in messages if role not in ("system", "developer")]
     reader = _TurnReader()
@@ -187,7 +189,7 @@ def _tree_of_messages(document: dict[str, Any]) -> ConversationTree:
         parent = number - 1 if number else None
         reader.read({"id": number, "parent": parent, "role": role, "content": text})
     turns = tuple(reader.turns.values())
-    title = title_from_text(turns[0].content) if turns else ""
+    title = title_from_text(_text(document.get("title") or "") or _first_text(turns))
     now = datetime.now(UTC)
     return ConversationTree(Conversation("", title, now, now, system, turns=turns), turns)
 
@@ -197,6 +199,17 @@ def _role(value: object) -> TurnRole:
         if value == role:
             return role
     raise ValueError(Sentence("nobody can speak as {value!r}", value=value))
+
+
+def _first_text(turns: Sequence[Turn]) -> str:
+    return turns[0].content if turns else ""
+
+
+def _content(value: object) -> str:
+    """OpenAI's content: text, or parts of which those that are text are read."""
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
+        return _text(value)
+    return "\n".join(_text(part["text"]) for part in value if part.get("type") == "text")
 
 
 def _text(value: object) -> str:

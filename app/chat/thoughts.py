@@ -25,7 +25,8 @@ def split_thoughts(text: str) -> ReplyText:
     start = text.lstrip()
     if start.startswith(OPENING) or (start and OPENING.startswith(start)):
         return _split(start[len(OPENING) :])
-    if CLOSING in text:
+    before, mark, _ = text.partition(CLOSING)
+    if mark and OPENING not in before:  # an answer that tells of both marks has no thoughts
         return _split(text)
     return ReplyText("", text)
 

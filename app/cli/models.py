@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from app.hub.library import choose_output, find_by_source, resolve
 from app.hub.starter import require_starter
 
 STARTER = "starter"
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+(:[\w.-]+)?")
 
 
 def resolve_model(text: str, device: str) -> Path:
@@ -32,12 +34,15 @@ def resolve_model(text: str, device: str) -> Path:
 
 def resolve_source(text: str) -> Path:
     """The file or folder of SOURCE; raises InvalidSourceError when there is none."""
-    path = Path(text)
-    if path.exists():
-        return path
+    path = Path(text).expanduser()
+    if text and path.exists():
+        return path if path.name else path.absolute()  # `.` shall be called what it is called
     if text == STARTER:
         return require_starter()
-    raise InvalidSourceError(f"{text} is neither a file, a folder nor a name in the library.")
+    hint = f"; `deepinfer pull {text}` fetches it" if _REPOSITORY.fullmatch(text) else ""
+    raise InvalidSourceError(
+        f"{text or 'Nothing'} is neither a file, a folder nor a name in the library{hint}."
+    )
 
 
 def _convert_into_library(path: Path) -> Path:

@@ -3863,10 +3863,6 @@
         <translation>{name}：{stored} 已损坏：它含有非有限的值。</translation>
     </message>
     <message>
-        <source>{name}: the file is of no format that this program knows.</source>
-        <translation>{name}：本程序不认识该文件的格式。</translation>
-    </message>
-    <message>
         <source>The format {format!r} is not known; known are {formats}.</source>
         <translation>不认识格式 {format!r}；可用的有 {formats}。</translation>
     </message>
@@ -3941,6 +3937,18 @@
     <message>
         <source>{name} is {what}.</source>
         <translation>{name} 是{what}。</translation>
+    </message>
+    <message>
+        <source>{name} is no model: models are .gguf files, and folders with a config.json and weights.</source>
+        <translation>{name} 不是模型:模型是 .gguf 文件,或带有 config.json 和权重的文件夹。</translation>
+    </message>
+    <message>
+        <source>{name} has weights but no config.json; fetch the rest of the repository, too.</source>
+        <translation>{name} 有权重但没有 config.json;请把仓库的其余文件也下载下来。</translation>
+    </message>
+    <message>
+        <source>{name} is neither a file nor a folder.</source>
+        <translation>{name} 既不是文件也不是文件夹。</translation>
     </message>
     <message>
         <source>Scales of quantized activations or of the KV cache are left out: both stay floats.</source>
@@ -4169,6 +4177,18 @@
     <message>
         <source>{name} does not put {group_size} columns into every group.</source>
         <translation>{name} 没有在每一组中放入 {group_size} 列。</translation>
+    </message>
+    <message>
+        <source>an archive, not a model; unpack it first</source>
+        <translation>压缩包,不是模型;请先解压</translation>
+    </message>
+    <message>
+        <source>a web page, not a model: the link led to a page about the file</source>
+        <translation>网页,不是模型:该链接指向的是介绍文件的页面</translation>
+    </message>
+    <message>
+        <source>a PDF, not a model; in the chat it can be attached to a message</source>
+        <translation>PDF,不是模型;可在聊天中作为附件随消息发送</translation>
     </message>
     <message>
         <source>{name} is damaged: it is no PyTorch file, or cut off.</source>

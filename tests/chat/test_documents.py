@@ -101,6 +101,18 @@ def test_openai_messages_are_read(store: ChatStore) -> None:
     ]
 
 
+def test_a_list_of_messages_needs_nothing_around_it() -> None:
+    """As many programs write it, with a title, or with contents in parts."""
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]},
+        {"role": "assistant", "content": "b"},
+    ]
+    (bare,) = from_json(json.dumps(messages))
+    (titled,) = from_json(json.dumps({"title": "Mine", "messages": messages}))
+    assert [turn.content for turn in bare.turns] == ["a", "b"]
+    assert (bare.conversation.title, titled.conversation.title) == ("a", "Mine")
+
+
 def _with_turns(*turns: dict[str, Any]) -> str:
     conversation = {"title": "t", "shown": None, "turns": list(turns)}
     document = {"format": "deepinfer-chats", "version": 1, "conversations": [conversation]}

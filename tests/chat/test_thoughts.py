@@ -33,3 +33,8 @@ def test_marks_in_part_are_never_shown() -> None:
     for end in range(len(text)):
         parts = split_thoughts(text[:end])
         assert "<" not in parts.thought + parts.answer, text[:end]
+
+
+def test_an_answer_that_tells_of_the_marks_is_no_thought() -> None:
+    text = "Models write `<think>`, their thoughts and `</think>`."
+    assert split_thoughts(text) == ReplyText("", text)

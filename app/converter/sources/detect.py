@@ -12,10 +12,13 @@ from app.converter.sources.gguf_shards import model_name, refuse_byte_splits
 from app.converter.sources.hf_folder import lfs_pointer_error
 from app.converter.sources.huggingface import HuggingFaceSource
 from app.converter.sources.linear_formats import FOLDER_FORMATS
+from app.converter.sources.other_files import recognise_other
 from app.converter.sources.weight_files import has_weight_files
 from app.core.errors import InvalidSourceError, UnsupportedError, UsageError
 from app.core.system_reason import system_reason
 from app.spec.gguf_header import LFS_POINTER_START
+
+_PICKLES = (".pt", ".pth", ".bin", ".ckpt")  # of PyTorch, which are zip archives
 
 FORMATS = ("auto", "gguf", *FOLDER_FORMATS)
 
@@ -64,6 +67,11 @@ def _only_model(path: Path) -> Path:
     # Folders of GGUF files often bring the config.json of the original model.
     if (path / "config.json").is_file() and (has_weight_files(path) or not files):
         return path
+    if not files and has_weight_files(path):
+        raise InvalidSourceError(
+            "{name} has weights but no config.json; fetch the rest of the repository, too.",
+            name=path.name,
+        )
     if not files:
         raise InvalidSourceError(
             "{name} has neither a config.json nor a GGUF file.", name=path.name
@@ -77,7 +85,11 @@ def _only_model(path: Path) -> Path:
 
 def _check_is_gguf(path: Path) -> None:
     refuse_byte_splits(path)
+    if not path.is_file():  # a pipe would be read for ever
+        raise InvalidSourceError("{name} is neither a file nor a folder.", name=path.name)
     head = _read_head(path)
+    if path.suffix.lower() not in _PICKLES and (what := recognise_other(head)) is not None:
+        raise UnsupportedError("{name} is {what}.", name=path.name, what=what)
     # Damaged files that call themselves GGUF get the parser's sentence, which names the fault.
     if head.startswith(b"GGUF") or path.suffix.lower() == ".gguf":
         return
@@ -89,10 +101,11 @@ def _check_is_gguf(path: Path) -> None:
         raise UsageError(
             "{name} is one file of a model; choose the folder that contains it.", name=path.name
         )
-    if path.suffix.lower() in (".pt", ".pth"):
+    if path.suffix.lower() in _PICKLES:
         raise UnsupportedError("{name}: PyTorch pickle files are not supported.", name=path.name)
     raise UnsupportedError(
-        "{name}: the file is of no format that this program knows.", name=path.name
+        "{name} is no model: models are .gguf files, and folders with a config.json and weights.",
+        name=path.name,
     )
 
 
