@@ -3940,11 +3940,11 @@
     </message>
     <message>
         <source>{name} is no model: models are .gguf files, and folders with a config.json and weights.</source>
-        <translation>{name} 不是模型:模型是 .gguf 文件,或带有 config.json 和权重的文件夹。</translation>
+        <translation>{name} 不是模型：模型是 .gguf 文件，或带有 config.json 和权重的文件夹。</translation>
     </message>
     <message>
         <source>{name} has weights but no config.json; fetch the rest of the repository, too.</source>
-        <translation>{name} 有权重但没有 config.json;请把仓库的其余文件也下载下来。</translation>
+        <translation>{name} 有权重但没有 config.json；请把仓库的其余文件也下载下来。</translation>
     </message>
     <message>
         <source>{name} is neither a file nor a folder.</source>
@@ -4180,15 +4180,15 @@
     </message>
     <message>
         <source>an archive, not a model; unpack it first</source>
-        <translation>压缩包,不是模型;请先解压</translation>
+        <translation>压缩包，不是模型；请先解压</translation>
     </message>
     <message>
         <source>a web page, not a model: the link led to a page about the file</source>
-        <translation>网页,不是模型:该链接指向的是介绍文件的页面</translation>
+        <translation>网页，不是模型：该链接指向的是介绍文件的页面</translation>
     </message>
     <message>
         <source>a PDF, not a model; in the chat it can be attached to a message</source>
-        <translation>PDF,不是模型;可在聊天中作为附件随消息发送</translation>
+        <translation>PDF，不是模型；可在聊天中作为附件随消息发送</translation>
     </message>
     <message>
         <source>{name} is damaged: it is no PyTorch file, or cut off.</source>
