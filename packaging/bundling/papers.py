@@ -10,6 +10,7 @@ from pathlib import Path
 from bundling.archives import build_time_s
 from bundling.inventory import Component, Inventory
 from bundling.licenses import third_party_licenses
+from bundling.options import read_commit
 from bundling.sbom import create_sbom
 from bundling.sizes import LIMITS, size_document, size_table
 from bundling.tools import PackagingError, note
@@ -86,7 +87,7 @@ def _write_sizes(
     out: Path,
 ) -> None:
     build = "full" if is_full else "lean"
-    facts = {"version": version, "system": system, "build": build}
+    facts = {"version": version, "commit": read_commit(), "system": system, "build": build}
     document = size_document(bundle, components, **facts)
     name = f"sizes-{system}-{build}"
     (out / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

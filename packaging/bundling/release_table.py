@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bundling.options import Options, read_commit
+from bundling.options import Options
 from bundling.tools import ROOT, PackagingError, note
 
 _DOCUMENT = ROOT / "docs" / "releasing.md"
@@ -35,10 +35,11 @@ def render(documents: list[dict[str, Any]], out: Path, version: str) -> str:
     """A table of bundles, and of what takes the room in each, in MB of 10^6 bytes."""
     heads = [f"{one['system']}, {one['build']}" for one in documents]
     lines = [
-        f"Commit {read_commit()}, {time.strftime('%Y-%m-%d')}; MB of 10^6 bytes.",
+        f"{time.strftime('%Y-%m-%d')}; MB of 10^6 bytes.",
         "",
         f"| | {' | '.join(heads)} |",
         f"| --- |{' ---: |' * len(heads)}",
+        f"| built of commit | {' | '.join(one['commit'] for one in documents)} |",
         _row("**the folder**", [one["total_bytes"] for one in documents]),
     ]
     for title, ending in _ARCHIVES.items():

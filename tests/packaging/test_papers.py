@@ -62,6 +62,7 @@ def _document(system: str, build: str, sizes: dict[str, int]) -> dict[str, Any]:
     return {
         "system": system,
         "build": build,
+        "commit": f"{system}1",
         "components": rows,
         "total_bytes": sum(sizes.values()),
     }
@@ -80,6 +81,7 @@ def test_the_table_names_folders_archives_and_the_largest(tmp_path: Path) -> Non
     assert lines[2:] == [
         "| | windows, lean | linux, full |",
         "| --- | ---: | ---: |",
+        "| built of commit | windows1 | linux1 |",
         "| **the folder** | 86 | 490 |",
         "| setup | 31 |  |",
         "| tar |  | 7 |",
