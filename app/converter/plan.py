@@ -17,6 +17,7 @@ from app.core.conversion_events import ConversionPlan, MeasuringProgressed, Plan
 from app.core.errors import UsageError
 from app.core.events import Event
 from app.core.sentence import Sentence
+from app.engine.executors.factory import executor_class
 from app.engine.memory_plan import workspace_bytes
 from app.spec.model_spec import ModelSpec
 from app.spec.registry import create_spec
@@ -84,6 +85,17 @@ class _Choice:
         stored = sum(planned_bytes(x, self.plans[x.name]) for x in self.linears)
         return stored + biases + self.vector_bytes
 
+    @property
+    def saved_bytes(self) -> int:
+        """What the weights take less in the memory of the executor that `auto` chooses."""
+        kind, exact = executor_class("auto"), TensorPath.EXACT
+        plans = ((linear, self.plans[linear.name]) for linear in self.linears)
+        return sum(
+            kind.saved_bytes(linear.shape, plan.quant, linear.source_type, "int8")
+            for linear, plan in plans
+            if plan.path is exact
+        )
+
 
 def _choose(
     source: Source, spec: ModelSpec, options: Options, num_threads: int, listener: Listener
@@ -116,7 +128,7 @@ def _summarise(
     choice: _Choice,
     texts: Mapping[str, str],
 ) -> ConversionPlan:
-    memory = expect_memory(spec, choice.weights_bytes)
+    memory = expect_memory(spec, choice.weights_bytes - choice.saved_bytes)
     records = _RECORD_BYTES * len(choice.linears)
     return ConversionPlan(
         source=source.path,

@@ -173,7 +173,7 @@ def _reserve(launcher: Launcher, spec: ModelSpec, plan: VramPlan, kv: KvOptions)
 def _place_in_memory(
     checkpoint: Checkpoint, spec: ModelSpec, choice: DeviceChoice, options: LoadOptions
 ) -> Placement:
-    costs = _memory_costs(checkpoint, spec, choice.device, options.kv_dtype)
+    costs = _memory_costs(checkpoint, spec, choice.device, options)
     available = available_memory_bytes()
     try:
         plan = plan_memory(
@@ -210,12 +210,12 @@ def _place_in_memory(
 
 
 def _memory_costs(
-    checkpoint: Checkpoint, spec: ModelSpec, device: str, kv_dtype: str
+    checkpoint: Checkpoint, spec: ModelSpec, device: str, options: LoadOptions
 ) -> ExecutorCosts:
     kind = factory.executor_class(device)
     return ExecutorCosts(
-        kind.plan_weights_bytes(checkpoint, spec),
-        kind.kv_dtype_for(kv_dtype),
+        kind.plan_weights_bytes(checkpoint, spec, options.activations),
+        kind.kv_dtype_for(options.kv_dtype),
         kind.expands_latents,
         "int8" in kind.kv_dtypes,
         grid_weights_bytes(spec, GRID_BITS["w3"]) if kind.keeps_weights_packed else None,

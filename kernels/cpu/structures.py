@@ -16,6 +16,7 @@ class LinearSource(Structure):
         ("scheme", c_int32),
         ("scale_type", c_int32),
         ("bias_type", c_int32),
+        ("six_bits", c_int32),
         ("weight", c_void_p),
         ("scales", c_void_p),
         ("zeros", c_void_p),

@@ -17,6 +17,9 @@ DENSE_DTYPES: dict[str, Any] = {
     "bfloat16": ml_dtypes.bfloat16,
 }
 
+# What the library keeps with six of eight bits.
+SIX_BIT_CODES = (-32, 31)
+
 
 def random_linear(
     quant: QuantScheme,
@@ -26,12 +29,13 @@ def random_linear(
     size: float = 1.0,
     with_perm: bool = False,
     with_bias: bool = False,
+    codes: tuple[int, int] | None = None,
 ) -> Linear:
-    """Codes over their whole range, scales of both signs, weights of about `size`."""
+    """Codes over their whole range or `codes`', scales of both signs, weights of about `size`."""
     rng = np.random.default_rng(seed)
-    low, high = code_range(quant)
+    low, high = codes or code_range(quant)
     dtype = np.int8 if quant.scheme is Scheme.SYM else np.uint8
-    codes = rng.integers(low, high, shape, endpoint=True).astype(dtype)
+    stored = rng.integers(low, high, shape, endpoint=True).astype(dtype)
     groups = (shape[0], quant.num_groups(shape[1]))
     supers = (shape[0], quant.num_super_groups(shape[1]))
     optional: dict[str, Any] = {}
@@ -49,7 +53,7 @@ def random_linear(
         optional["bias"] = rng.standard_normal(shape[0]).astype(np.float32)
     signed = quant.scheme is Scheme.SYM
     return quantized_linear(
-        quant, codes, _group_values(rng, quant, groups, size, signed), **optional
+        quant, stored, _group_values(rng, quant, groups, size, signed), **optional
     )
 
 

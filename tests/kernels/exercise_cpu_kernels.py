@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
+from app.checkpoint.schemes import QuantScheme, ScaleDtype
 from app.converter.grid_search import LEVELS
 from app.converter.sources.gguf_blocks import NATIVE_TYPES
 from app.engine.executors.cpu_weights import PlannedLinear
@@ -16,23 +18,29 @@ from kernels.cpu.loader import instruction_sets
 from kernels.cpu.native import Context, NativeLinear
 from kernels.cuda.pack import empty_tiles
 from tests.kernels.cpu_decoders import FREE_PAGE, PAGES, Native
-from tests.kernels.cpu_linears import DENSE_DTYPES, dense_linear, random_linear
-from tests.kernels.test_cpu_linear import SCHEMES
+from tests.kernels.cpu_linears import DENSE_DTYPES, SIX_BIT_CODES, dense_linear, random_linear
+from tests.kernels.test_cpu_linear import SCHEMES, SIX_BIT_SCHEMES
 from tests.kernels.test_cpu_model import TOKENS, VARIANTS
 
 SHAPES = [(17, 33), (5, 300)]
+K_QUANTS = [quant for quant in SCHEMES if quant.scale_dtype is ScaleDtype.TWO_LEVEL]
 ATTENTION_VARIANTS = ("groups_of_three", "wide_heads", "window_over_pages")
 
 
-def exercise_linears(instruction_set: str) -> None:
-    """Products and rows of every scheme, arrays of exactly the format's size."""
+def exercise_linears(instruction_set: str, schemes: Sequence[QuantScheme] = SCHEMES) -> None:
+    """Products and rows of schemes, arrays of exactly the format's size."""
     context = Context(3, instruction_set)
     quantized = [
-        random_linear(quant, shape, with_perm=True) for quant in SCHEMES for shape in SHAPES
+        random_linear(quant, shape, with_perm=True) for quant in schemes for shape in SHAPES
     ]
     dense = [dense_linear(dtype, shape) for dtype in DENSE_DTYPES for shape in SHAPES]
-    for linear in quantized + dense:
-        native = NativeLinear(context, PlannedLinear(linear).source)
+    small = [
+        random_linear(quant, shape, codes=SIX_BIT_CODES)
+        for quant in SIX_BIT_SCHEMES
+        for shape in SHAPES
+    ]
+    for linear in quantized + dense + small:
+        native = NativeLinear(context, PlannedLinear(linear, six_bits=True).source)
         for num_rows, int8_activations in itertools.product((1, 15), (False, True)):
             x = np.ones((num_rows, linear.shape[1]), np.float32)
             native.apply(x, int8_activations=int8_activations)
@@ -88,8 +96,9 @@ def exercise_pages(native: Native) -> None:
 
 
 def main() -> None:
-    """All of it, on every instruction set; the models on one are what `threads` share."""
+    """All of it, on every instruction set; k-quants and models on one are what `threads` share."""
     if sys.argv[1:] == ["threads"]:
+        exercise_linears(instruction_sets()[0], K_QUANTS)
         exercise_models(instruction_sets()[0])
     else:
         exercise_tiles()

@@ -18,8 +18,8 @@ from app.engine.executors.cpu_weights import PlannedLinear
 from kernels import reference
 from kernels.cpu.loader import instruction_sets
 from kernels.cpu.native import Context, NativeLinear
-from tests.kernels.cpu_linears import code_range
-from tests.kernels.test_cpu_linear import SCHEMES
+from tests.kernels.cpu_linears import SIX_BIT_CODES, code_range
+from tests.kernels.test_cpu_linear import SCHEMES, SIX_BIT_SCHEMES
 
 NUM_ROWS = 17  # a whole tile and one row of the next
 NUM_TOKENS = 9  # several tokens at a time and one alone
@@ -27,10 +27,10 @@ WIDTHS = (576, 896, 11008, 18944)  # SmolLM2's, Qwen2.5's and Llama's, none a po
 LARGEST_SCALE = 3
 
 
-def integer_linear(quant: QuantScheme, width: int) -> Linear:
-    """Random codes; scales, zero points and biases are small integers."""
+def integer_linear(quant: QuantScheme, width: int, codes: tuple[int, int] | None = None) -> Linear:
+    """Random codes, of `codes`' range or any; scales, zero points, biases are small integers."""
     rng = np.random.default_rng(width)
-    low, high = code_range(quant)
+    low, high = codes or code_range(quant)
     signed = quant.scheme is Scheme.SYM
     shape = (NUM_ROWS, width)
     groups = (NUM_ROWS, quant.num_groups(width))
@@ -45,9 +45,9 @@ def integer_linear(quant: QuantScheme, width: int) -> Linear:
         optional["biases"] = rng.integers(0, 8, groups).astype(value_type)
         if two_level:
             optional["super_biases"] = -ones
-    codes = rng.integers(low, high, shape, endpoint=True).astype(np.int8 if signed else np.uint8)
+    stored = rng.integers(low, high, shape, endpoint=True).astype(np.int8 if signed else np.uint8)
     scales = rng.integers(1, LARGEST_SCALE, groups, endpoint=True).astype(value_type)
-    return quantized_linear(quant, codes, scales, **optional)
+    return quantized_linear(quant, stored, scales, **optional)
 
 
 def integer_activations(width: int) -> npt.NDArray[np.float32]:
@@ -59,14 +59,26 @@ def integer_activations(width: int) -> npt.NDArray[np.float32]:
 
 @pytest.mark.parametrize("quant", SCHEMES, ids=lambda quant: f"{quant.label} {quant.scale_dtype}")
 def test_integers_come_out_bit_for_bit(quant: QuantScheme) -> None:
+    check_widths(quant)
+
+
+@pytest.mark.parametrize(
+    "quant", SIX_BIT_SCHEMES, ids=lambda quant: f"{quant.label} {quant.scale_dtype}"
+)
+def test_integers_of_six_bits_come_out_bit_for_bit(quant: QuantScheme) -> None:
+    check_widths(quant, SIX_BIT_CODES)
+
+
+def check_widths(quant: QuantScheme, codes: tuple[int, int] | None = None) -> None:
+    """Every instruction set gives what float64 gives, for all tokens and for one."""
     contexts = [Context(1, name) for name in instruction_sets()]
     for width in WIDTHS:
-        linear, x = integer_linear(quant, width), integer_activations(width)
+        linear, x = integer_linear(quant, width, codes), integer_activations(width)
         np.testing.assert_array_equal(reference.round_activations(x), x)
         expected = reference.linear(x.astype(np.float64), dequantize(linear).astype(np.float64))
         assert np.abs(expected).max() < 1 << 24
         for context in contexts:
-            native = NativeLinear(context, PlannedLinear(linear).source)
+            native = NativeLinear(context, PlannedLinear(linear, six_bits=codes is not None).source)
             y = native.apply(x, int8_activations=True)
             alone = native.apply(x[:1], int8_activations=True)
             native.close()

@@ -23,7 +23,7 @@ from app.engine.executors.cpu_weights import PlannedLinear
 from kernels import reference
 from kernels.cpu.loader import NativeError, instruction_sets
 from kernels.cpu.native import Context, NativeLinear
-from tests.kernels.cpu_linears import DENSE_DTYPES, dense_linear, random_linear
+from tests.kernels.cpu_linears import DENSE_DTYPES, SIX_BIT_CODES, dense_linear, random_linear
 
 # Relative L2 error of y, float32 sums of up to 896 products; the worst measured is 7e-7.
 TOLERANCE = 2e-6
@@ -34,6 +34,7 @@ SCHEMES = [
     )
     if not (scales is ScaleDtype.TWO_LEVEL and group == -1)
 ]
+SIX_BIT_SCHEMES = [quant for quant in SCHEMES if (quant.bits, quant.scheme) == (8, Scheme.SYM)]
 # Whole tiles; odd everything; a short last group; several blocks of columns; less than a tile.
 SHAPES = [(32, 64), (17, 33), (48, 200), (16, 896), (5, 7)]
 
@@ -60,9 +61,11 @@ def _in_stored_order(linear: Linear, x: npt.NDArray[np.float32]) -> npt.NDArray[
     return seen
 
 
-def check_products(context: Context, linear: Linear, int8_activations: bool = False) -> None:
+def check_products(
+    context: Context, linear: Linear, int8_activations: bool = False, *, six_bits: bool = False
+) -> None:
     """One row (straight from the codes) and 15 rows (through decoded blocks)."""
-    native = NativeLinear(context, PlannedLinear(linear).source)
+    native = NativeLinear(context, PlannedLinear(linear, six_bits=six_bits).source)
     weight = dequantize(linear).astype(np.float64)
     bias = None if linear.bias is None else linear.bias.astype(np.float64)
     for num_rows in (1, 15):
@@ -148,6 +151,50 @@ def test_rows_decode_bit_for_bit(context: Context, quant: QuantScheme) -> None:
     rows = np.stack([native.row(index) for index in range(19)])
     native.close()
     np.testing.assert_array_equal(rows, dequantize(linear))
+
+
+def check_same_bits(context: Context, linear: Linear) -> None:
+    """With six bits and with eight: fewer bytes, the same rows and products."""
+    small, large = (
+        NativeLinear(context, PlannedLinear(linear, six_bits=six_bits).source)
+        for six_bits in (True, False)
+    )
+    # Two bits a code, of whole tiles and steps.
+    num_codes = -(-linear.shape[0] // 16) * 16 * -(-linear.shape[1] // 32) * 32
+    assert large.num_bytes - small.num_bytes == num_codes // 4
+    for index in range(linear.shape[0]):
+        np.testing.assert_array_equal(small.row(index), large.row(index))
+    x = np.random.default_rng(1).standard_normal((29, linear.shape[1])).astype(np.float32)
+    for num_rows, int8 in itertools.product((*range(1, 10), 29), (False, True)):
+        pair = (tiles.apply(x[:num_rows], int8_activations=int8) for tiles in (small, large))
+        np.testing.assert_array_equal(*pair)
+    small.close()
+    large.close()
+
+
+@pytest.mark.parametrize(
+    "quant", SIX_BIT_SCHEMES, ids=lambda quant: f"{quant.label} {quant.scale_dtype}"
+)
+def test_six_bits_give_the_bits_of_eight(context: Context, quant: QuantScheme) -> None:
+    for seed, shape in enumerate(SHAPES):
+        linear = random_linear(quant, shape, seed, codes=SIX_BIT_CODES, with_perm=True)
+        check_same_bits(context, linear)
+        check_products(context, linear, int8_activations=True, six_bits=True)
+
+
+@pytest.mark.parametrize("code", [-128, -33, 32, 64, 127])
+def test_one_larger_code_keeps_eight_bits(context: Context, code: int) -> None:
+    """Wherever it stands: at the end, in the middle of a word, in a late piece."""
+    quant = QuantScheme(8, 32, Scheme.SYM, ScaleDtype.FP16)
+    for row, column in ((0, 0), (18, 4402), (7, 3)):
+        codes = np.full((19, 4403), -32, np.int8)
+        codes[row, column] = code
+        scales = np.ones((19, quant.num_groups(4403)), np.float16)
+        linear = quantized_linear(quant, codes, scales)
+        native = NativeLinear(context, PlannedLinear(linear, six_bits=True).source)
+        np.testing.assert_array_equal(native.row(row), dequantize(linear)[row])
+        assert native.num_bytes > linear.num_bytes
+        native.close()
 
 
 @pytest.mark.parametrize("num_threads", [1, 2, 3, 7])

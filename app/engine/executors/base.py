@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.checkpoint.reader import Checkpoint
+from app.checkpoint.schemes import QuantScheme, TensorPath
 from app.core.errors import ContextLengthError, EngineError
 from app.core.sentence import Sentence
 from app.engine.executors.block_tables import KV_PAGE_TOKENS, BlockTables
@@ -159,9 +160,22 @@ class Executor(ABC):
         self._states = StateLengths(num_slots) if spec.is_recurrent else None
 
     @classmethod
-    def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:
-        """What the weights will take; by default what they take on disk."""
-        return checkpoint.total_bytes
+    def plan_weights_bytes(
+        cls, checkpoint: Checkpoint, spec: ModelSpec, activations: str = "int8"
+    ) -> int:
+        """What the weights will take; by default what they take on disk, less `saved_bytes`."""
+        return checkpoint.total_bytes - sum(
+            cls.saved_bytes(record.shape, record.quant, record.provenance.source_type, activations)
+            for record in checkpoint.manifest.linears.values()
+            if record.provenance.path is TensorPath.EXACT
+        )
+
+    @classmethod
+    def saved_bytes(
+        cls, shape: tuple[int, int], quant: QuantScheme | None, source_type: str, activations: str
+    ) -> int:
+        """What a linear that keeps a source's codes takes less than on disk; by default nothing."""
+        return 0
 
     @classmethod
     def kv_dtype_for(cls, wanted: str) -> str:

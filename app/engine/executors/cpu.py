@@ -17,6 +17,7 @@ import numpy.typing as npt
 import psutil
 
 from app.checkpoint.reader import Checkpoint
+from app.checkpoint.schemes import QuantScheme
 from app.core.device import KV_DTYPES
 from app.core.errors import EngineError, MissingExtraError, OutOfMemoryError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
@@ -26,6 +27,7 @@ from app.engine.executors.cpu_plan import (
     native_config,
     native_sampling,
 )
+from app.engine.executors.cpu_tiles import saved_bytes
 from app.engine.executors.cpu_weights import NativeWeights
 from app.engine.executors.cpu_workspace import MAX_PASS_TOKENS
 from app.engine.sampling import Sampler
@@ -72,7 +74,7 @@ class CpuExecutor(Executor):
         self.activations = activations
         self.max_draft_tokens = 0 if spec.is_recurrent else _MAX_DRAFT_TOKENS
         self._context = _create_context(num_threads or default_num_threads())
-        self._weights = NativeWeights(self._context, spec)
+        self._weights = NativeWeights(self._context, spec, six_bits=activations == "int8")
         self._model: NativeModel | None = None
         try:
             with _translated_shortage():
@@ -85,6 +87,13 @@ class CpuExecutor(Executor):
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def saved_bytes(
+        cls, shape: tuple[int, int], quant: QuantScheme | None, source_type: str, activations: str
+    ) -> int:
+        """Six bits instead of eight, with int8 activations."""
+        return saved_bytes(shape, quant, source_type) if activations == "int8" else 0
 
     @property
     def instruction_set(self) -> str:

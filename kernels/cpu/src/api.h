@@ -24,6 +24,7 @@ typedef struct di_linear_source {
     int32_t scheme;       /* 0 sym, 1 zero, 2 affine */
     int32_t scale_type;   /* 0 fp16, 1 fp32, 2 two-level with uint8 codes, 3 two-level with int8 codes */
     int32_t bias_type;    /* of `biases`, as scale_type */
+    int32_t six_bits;     /* 8-bit codes of sym that all fit six bits are kept with six: faster with int8 activations only */
     const void* weight;   /* dense elements, or packed codes */
     const void* scales;
     const uint8_t* zeros;

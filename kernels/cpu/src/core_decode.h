@@ -16,27 +16,43 @@ using di::ScaleType;
 using di::Tiles;
 
 constexpr size_t step_bytes(Codes codes) {  // of 32 columns x 16 rows
-    return codes == Codes::kInt8 ? 512 : codes == Codes::kInt4 ? 256 : 192;
+    return codes == Codes::kInt8 ? 512 : codes == Codes::kInt6 ? 384 : codes == Codes::kInt4 ? 256 : 192;
 }
 
-// Bit K of every byte moves to bit 2; the other bits are noise.
-template <int K>
-inline Quad to_bit_two(Quad q) {
-    if constexpr (K < 2) return shift_left<2 - K>(q);
-    if constexpr (K > 2) return shift_right<K - 2>(q);
+// Bits FROM and FROM + 1 of every byte move to TO and TO + 1; the other bits are noise.
+template <int FROM, int TO>
+inline Quad move_bits(Quad q) {
+    if constexpr (FROM < TO) return shift_left<TO - FROM>(q);
+    if constexpr (FROM > TO) return shift_right<FROM - TO>(q);
     return q;
 }
+
+// Low nibbles of quad K of int4 or int6 codes.
+template <int K>
+inline Quad low_nibbles(const uint8_t* step) {
+    const Quad pair = load_quad(step + 64 * (K / 2));
+    return mask(K % 2 ? shift_right<4>(pair) : pair, 0x0f0f0f0fu);
+}
+
+// The high two bits of quad K of int6 codes, from bit TO of every byte on.
+template <int K, int TO>
+inline Quad high_pairs(const uint8_t* step) {
+    return mask(move_bits<2 * (K % 4), TO>(load_quad(step + 256 + 64 * (K / 4))), 0x03030303u << TO);
+}
+
+// What turns a code + 32 into the code + 128 of int8.
+constexpr uint32_t kInt6Offset = 128 - 32;
 
 // Quad K (columns 4K .. 4K+3) of a 32-column step of codes.
 template <Codes C, int K>
 inline Quad quad_at(const uint8_t* step) {
     if constexpr (C == Codes::kInt8) return load_quad(step + 64 * K);
-    if constexpr (C == Codes::kInt4) {
-        const Quad pair = load_quad(step + 64 * (K / 2));
-        return mask(K % 2 ? shift_right<4>(pair) : pair, 0x0f0f0f0fu);
+    if constexpr (C == Codes::kInt4) return low_nibbles<K>(step);
+    if constexpr (C == Codes::kInt6) {
+        return (low_nibbles<K>(step) | high_pairs<K, 4>(step)) + repeat(kInt6Offset * 0x01010101u);
     }
     const Quad low = shift_right<2 * (K % 4)>(load_quad(step + 64 * (K / 4)));
-    const Quad high = to_bit_two<K>(load_quad(step + 128));
+    const Quad high = move_bits<K, 2>(load_quad(step + 128));
     return mask(low, 0x03030303u) | mask(high, 0x04040404u);
 }
 
@@ -68,7 +84,10 @@ inline void for_biases(const Tiles& w, const uint8_t* tile, const Block& block, 
 }
 
 inline F32x16 zero_of(const Tiles& w, const uint8_t* tile, const Block& block, int group) {
-    if (w.scheme == Scheme::kSym) return broadcast(static_cast<float>(1 << (static_cast<int>(w.codes) - 1)));
+    if (w.scheme == Scheme::kSym) {
+        const Codes read = w.codes == Codes::kInt6 ? Codes::kInt8 : w.codes;  // what quads are read as
+        return broadcast(static_cast<float>(1 << (static_cast<int>(read) - 1)));
+    }
     return load_u8(tile + block.values + block.layout->zeros + group * 16);
 }
 
@@ -131,6 +150,7 @@ void decode_block(const Tiles& w, const uint8_t* tile, const Block& block, float
         case Codes::kBf16: return decode_dense<Codes::kBf16>(tile + block.codes, block, out);
         case Codes::kInt3: return decode_quantized<Codes::kInt3>(w, tile, block, out);
         case Codes::kInt4: return decode_quantized<Codes::kInt4>(w, tile, block, out);
+        case Codes::kInt6: return decode_quantized<Codes::kInt6>(w, tile, block, out);
         case Codes::kInt8: return decode_quantized<Codes::kInt8>(w, tile, block, out);
     }
 }

@@ -12,13 +12,18 @@ namespace {
 constexpr int kFewRows = 8;  // that decode together: more are worth unpacking a block of codes for
 
 template <Codes C>
-using Dot = CodeDot<C == Codes::kInt8>;
+using Dot = CodeDot<C == Codes::kInt8 || C == Codes::kInt6>;
 
 template <Codes C, int K, int END, int ROWS>
 DI_INLINE void dot_codes(const uint8_t* step, const int8_t* x, int64_t stride, Dot<C> (&dots)[ROWS]) {
     if constexpr (K < END) {
-        const Quad quad = quad_at<C, K>(step);
-        for (int r = 0; r < ROWS; ++r) dots[r].add(quad, x + r * stride + 4 * K);
+        if constexpr (C == Codes::kInt6 && kNibbleDots) {
+            const Quad small = low_nibbles<K>(step), large = high_pairs<K, 0>(step) + repeat(kInt6Offset / 16 * 0x01010101u);
+            for (int r = 0; r < ROWS; ++r) dots[r].add(small, large, x + r * stride + 4 * K);
+        } else {
+            const Quad quad = quad_at<C, K>(step);
+            for (int r = 0; r < ROWS; ++r) dots[r].add(quad, x + r * stride + 4 * K);
+        }
         dot_codes<C, K + 1, END>(step, x, stride, dots);
     }
 }
@@ -140,6 +145,7 @@ void linear_int8_of(const Product& p, int32_t tile_begin, int32_t tile_end) {
 void linear_int8(const Product& p, int32_t tile_begin, int32_t tile_end) {
     switch (p.w->codes) {
         case Codes::kInt3: return linear_int8_of<Codes::kInt3>(p, tile_begin, tile_end);
+        case Codes::kInt6: return linear_int8_of<Codes::kInt6>(p, tile_begin, tile_end);
         case Codes::kInt4: return linear_int8_of<Codes::kInt4>(p, tile_begin, tile_end);
         default: return linear_int8_of<Codes::kInt8>(p, tile_begin, tile_end);
     }

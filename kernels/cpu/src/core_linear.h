@@ -212,6 +212,7 @@ void linear(const Product& p, int32_t tile_begin, int32_t tile_end) {
     if (p.input->codes) return linear_int8(p, tile_begin, tile_end);
     switch (p.w->codes) {
         case Codes::kInt3: return linear_float<Codes::kInt3>(p, tile_begin, tile_end);
+        case Codes::kInt6: return linear_float<Codes::kInt6>(p, tile_begin, tile_end);
         case Codes::kInt4: return linear_float<Codes::kInt4>(p, tile_begin, tile_end);
         default: return linear_float<Codes::kInt8>(p, tile_begin, tile_end);
     }

@@ -23,6 +23,20 @@ inline Quad spread_nibbles(Quad q) {
     return mask(q | shift_left<4>(q), 0x0f0f0f0fu);
 }
 
+// Eight words of 16 rows -> a step of int6 codes, of a checkpoint's int8 ones.
+inline void pack_step_of_six(const Quad* words, uint8_t* step) {
+    Quad codes[8];
+    for (int k = 0; k < 8; ++k) codes[k] = mask(words[k], 0x3f3f3f3fu) ^ repeat(0x20202020u);
+    for (int k = 0; k < 8; k += 2) {
+        store_quad(step + 32 * k, mask(codes[k], 0x0f0f0f0fu) | shift_left<4>(mask(codes[k + 1], 0x0f0f0f0fu)));
+    }
+    for (int k = 0; k < 8; k += 4) {
+        const Quad low = mask(shift_right<4>(codes[k]), 0x03030303u) | mask(shift_right<2>(codes[k + 1]), 0x0c0c0c0cu);
+        const Quad high = mask(codes[k + 2], 0x30303030u) | mask(shift_left<2>(codes[k + 3]), 0xc0c0c0c0u);
+        store_quad(step + 256 + 16 * k, low | high);
+    }
+}
+
 // Words of 16 rows -> one quad of int4 or int8 codes each.
 template <Codes C>
 inline void pack_words(const Quad* words, int count, Quad flip, uint8_t* tile) {
@@ -78,16 +92,19 @@ inline void load_words(const PackedRows& rows, size_t begin, size_t size, Quad* 
 template <Codes C>
 void pack_rows_of(const PackedRows& rows, int32_t begin, int32_t columns, uint8_t* target) {
     constexpr int kWords = C == Codes::kInt3 ? 12 : 16;  // a divisor of what a block has
-    const int num_words = columns / 32 * static_cast<int>(C);
-    const size_t at = static_cast<size_t>(begin / 32) * static_cast<size_t>(C) * 4;
+    constexpr int kStepWords = C == Codes::kInt6 ? 8 : static_cast<int>(C);  // of a row's 32 columns in the checkpoint
+    const int num_words = columns / 32 * kStepWords;
+    const size_t at = static_cast<size_t>(begin / 32) * kStepWords * 4;
     const Quad flip = repeat(rows.is_signed ? sign_of<C>() : 0u);
     for (int first = 0; first < num_words; first += kWords) {
         const int rest = num_words - first, count = rest < kWords ? rest : kWords;
         Quad words[16];
         load_words(rows, at + static_cast<size_t>(first) * 4, kWords * 4, words);
-        uint8_t* out = target + static_cast<size_t>(first) * 64;
+        uint8_t* out = target + static_cast<size_t>(first / kStepWords) * step_bytes(C);
         if constexpr (C == Codes::kInt3) {
             for (int i = 0; i < count; i += 3) pack_step_of_three(words + i, flip, out + i * 64);
+        } else if constexpr (C == Codes::kInt6) {
+            for (int i = 0; i < count; i += 8) pack_step_of_six(words + i, out + i / 8 * step_bytes(C));
         } else {
             pack_words<C>(words, count, flip, out);
         }
@@ -97,6 +114,7 @@ void pack_rows_of(const PackedRows& rows, int32_t begin, int32_t columns, uint8_
 void pack_rows(Codes codes, const PackedRows& rows, int32_t begin, int32_t columns, uint8_t* target) {
     switch (codes) {
         case Codes::kInt3: return pack_rows_of<Codes::kInt3>(rows, begin, columns, target);
+        case Codes::kInt6: return pack_rows_of<Codes::kInt6>(rows, begin, columns, target);
         case Codes::kInt4: return pack_rows_of<Codes::kInt4>(rows, begin, columns, target);
         default: return pack_rows_of<Codes::kInt8>(rows, begin, columns, target);
     }

@@ -1,6 +1,7 @@
 #include "packed_linear.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <stdexcept>
 
@@ -12,7 +13,32 @@ bool is_two_level(ScaleType type) { return type == ScaleType::kTwoLevelU8 || typ
 
 // Of quantized codes.
 size_t source_row_bytes(const Tiles& w) {
-    return (static_cast<size_t>(w.in_features) * static_cast<size_t>(w.codes) + 7) / 8;
+    const size_t bits = w.codes == Codes::kInt6 ? 8 : static_cast<size_t>(w.codes);
+    return (static_cast<size_t>(w.in_features) * bits + 7) / 8;
+}
+
+// Whether all of n two's-complement bytes are in -32..31: their top three bits are alike.
+bool fits_six_bits(const uint8_t* codes, size_t n) {
+    uint64_t differing = 0;
+    for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        std::memcpy(&word, codes + i, std::min(n - i, sizeof word));
+        differing |= (word ^ word << 1) & 0xc0c0c0c0c0c0c0c0u;
+    }
+    return differing == 0;
+}
+
+// Of all codes; what does not fit says so within its first piece, as a rule.
+bool fits_six_bits(const di_linear_source& source, ThreadPool& pool) {
+    constexpr size_t kPiece = 1 << 16;
+    const uint8_t* codes = static_cast<const uint8_t*>(source.weight);
+    const size_t n = static_cast<size_t>(source.out_features) * static_cast<size_t>(source.in_features);
+    std::atomic<bool> fits{true};
+    pool.parallel_for(static_cast<int32_t>((n + kPiece - 1) / kPiece), [&](int32_t piece) {
+        const size_t begin = static_cast<size_t>(piece) * kPiece;
+        if (fits && !fits_six_bits(codes + begin, std::min(kPiece, n - begin))) fits = false;
+    });
+    return fits;
 }
 
 // The first `count` of `stride` values of each row -> [count][16].
@@ -75,7 +101,7 @@ void check(const di_linear_source& s) {
 
 PackedLinear::PackedLinear(const di_linear_source& source, const Core& core, ThreadPool& pool) {
     check(source);
-    plan(source);
+    plan(source, pool);
     data_ = page_array<uint8_t>(tiles_.tile_bytes * static_cast<size_t>(tiles_.num_tiles), Pages::kHuge);
     tiles_.data = data_.get();
     const int32_t tiles_a_task = tiles_.num_tiles / 256 + 1;
@@ -95,18 +121,20 @@ PackedLinear::PackedLinear(const di_linear_source& source, const Core& core, Thr
     }
 }
 
-void PackedLinear::plan(const di_linear_source& source) {
+void PackedLinear::plan(const di_linear_source& source, ThreadPool& pool) {
     Tiles& w = tiles_;
     w.out_features = source.out_features;
     w.in_features = source.in_features;
     w.padded_in = round_up(source.in_features, kColumnStep);
     w.num_tiles = round_up(source.out_features, kTileRows) / kTileRows;
     w.codes = static_cast<Codes>(source.codes);
+    w.scheme = static_cast<Scheme>(source.scheme);
+    const bool may_shrink = source.six_bits && w.codes == Codes::kInt8 && w.scheme == Scheme::kSym;
+    if (may_shrink && fits_six_bits(source, pool)) w.codes = Codes::kInt6;
     const size_t step_bytes = code_bytes_per_step(w.codes), num_steps = static_cast<size_t>(w.padded_in / kColumnStep);
     w.block_bytes = kBlockColumns / kColumnStep * step_bytes;
     w.tile_bytes = num_steps * step_bytes;
     if (is_dense(w.codes)) return;
-    w.scheme = static_cast<Scheme>(source.scheme);
     w.scale_type = static_cast<ScaleType>(source.scale_type);
     w.bias_type = static_cast<ScaleType>(source.bias_type);
     w.has_one_group = source.group_size == -1;

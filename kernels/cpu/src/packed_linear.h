@@ -22,7 +22,7 @@ class PackedLinear {
     size_t num_bytes() const;
 
   private:
-    void plan(const di_linear_source& source);
+    void plan(const di_linear_source& source, ThreadPool& pool);
     BlockLayout layout(int32_t columns) const;
     void pack_tile(const Core& core, const di_linear_source& source, int32_t tile);
     void pack_scales(const TileSource& from, int32_t begin, const Block& block, uint8_t* values) const;

@@ -109,6 +109,7 @@ inline Quad mask(Quad q, uint32_t bits) {
     const __m256i m = _mm256_set1_epi32(static_cast<int>(bits));
     return {_mm256_and_si256(q.lo, m), _mm256_and_si256(q.hi, m)};
 }
+inline Quad operator+(Quad a, Quad b) { return {_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)}; }
 inline Quad operator|(Quad a, Quad b) { return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)}; }
 inline Quad operator^(Quad a, Quad b) { return {_mm256_xor_si256(a.lo, b.lo), _mm256_xor_si256(a.hi, b.hi)}; }
 inline Quad repeat(uint32_t word) {
@@ -144,10 +145,20 @@ inline void transpose(const uint32_t (&rows)[16][16], Quad* columns) {
         for (int k = 0; k < 8; ++k) columns[column + k] = {low[k], high[k]};
     }
 }
+// Byte J of every lane as a float: column J of the quad.
 template <int J>
 inline F32x16 column(Quad q) {
-    if constexpr (J > 0) q = shift_right<8 * J>(q);
-    if constexpr (J < 3) q = mask(q, 0xffu);
+    if constexpr (J == 0) {
+        q = mask(q, 0xffu);
+    } else if constexpr (J == 3) {
+        q = shift_right<24>(q);
+    } else {  // one shuffle is shift and mask
+        constexpr uint32_t kAbove = 0x80808000u;
+        const __m128i bytes = _mm_setr_epi32(static_cast<int>(kAbove + J), static_cast<int>(kAbove + 4 + J),
+                                             static_cast<int>(kAbove + 8 + J), static_cast<int>(kAbove + 12 + J));
+        const __m256i places = _mm256_broadcastsi128_si256(bytes);
+        q = {_mm256_shuffle_epi8(q.lo, places), _mm256_shuffle_epi8(q.hi, places)};
+    }
     return {_mm256_cvtepi32_ps(q.lo), _mm256_cvtepi32_ps(q.hi)};
 }
 
@@ -168,6 +179,8 @@ inline F32x16 to_floats(__m256i lo, __m256i hi) { return {_mm256_cvtepi32_ps(lo)
 
 #if defined(DI_VNNI)
 
+constexpr bool kNibbleDots = false;
+
 template <bool WIDE>
 class CodeDot {
   public:
@@ -183,6 +196,8 @@ class CodeDot {
 };
 
 #else
+
+constexpr bool kNibbleDots = true;
 
 // Pairs of products in 16 bits: eight times 2 * 15 * 127 fits, so codes up to 15 are summed there.
 class PairSums {
@@ -216,6 +231,11 @@ class CodeDot<true> {
         const __m256i columns = four_columns(x);
         small_.add(mask(q, 0x0f0f0f0fu), columns);
         large_.add(mask(shift_right<4>(q), 0x0f0f0f0fu), columns);
+    }
+    void add(Quad small, Quad large, const int8_t* x) {
+        const __m256i columns = four_columns(x);
+        small_.add(small, columns);
+        large_.add(large, columns);
     }
     F32x16 value() const {
         return to_floats(_mm256_add_epi32(small_.low(), _mm256_slli_epi32(large_.low(), 4)),

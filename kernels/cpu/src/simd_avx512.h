@@ -69,6 +69,7 @@ inline Quad shift_left(Quad q) {
 inline Quad mask(Quad q, uint32_t bits) {
     return {_mm512_and_si512(q.v, _mm512_set1_epi32(static_cast<int>(bits)))};
 }
+inline Quad operator+(Quad a, Quad b) { return {_mm512_add_epi32(a.v, b.v)}; }
 inline Quad operator|(Quad a, Quad b) { return {_mm512_or_si512(a.v, b.v)}; }
 inline Quad operator^(Quad a, Quad b) { return {_mm512_xor_si512(a.v, b.v)}; }
 inline Quad repeat(uint32_t word) { return {_mm512_set1_epi32(static_cast<int>(word))}; }
@@ -97,10 +98,19 @@ inline void transpose(const uint32_t (&rows)[16][16], Quad* columns) {
         columns[12 + k] = {_mm512_shuffle_i32x4(odd_low, odd_high, 0xdd)};
     }
 }
+// Byte J of every lane as a float: column J of the quad.
 template <int J>
 inline F32x16 column(Quad q) {
-    if constexpr (J > 0) q = shift_right<8 * J>(q);
-    if constexpr (J < 3) q = mask(q, 0xffu);
+    if constexpr (J == 0) {
+        q = mask(q, 0xffu);
+    } else if constexpr (J == 3) {
+        q = shift_right<24>(q);
+    } else {  // one shuffle is shift and mask
+        constexpr uint32_t kAbove = 0x80808000u;
+        const __m128i places = _mm_setr_epi32(static_cast<int>(kAbove + J), static_cast<int>(kAbove + 4 + J),
+                                              static_cast<int>(kAbove + 8 + J), static_cast<int>(kAbove + 12 + J));
+        q = {_mm512_shuffle_epi8(q.v, _mm512_broadcast_i32x4(places))};
+    }
     return {_mm512_cvtepi32_ps(q.v)};
 }
 
@@ -110,6 +120,8 @@ inline F32x16 nibble(Quad q) {
     const __m512 values = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     return {_mm512_permutexvar_ps(N ? shift_right<4 * N>(q).v : q.v, values)};
 }
+
+constexpr bool kNibbleDots = false;
 
 template <bool WIDE>
 class CodeDot {

@@ -142,6 +142,10 @@ inline Quad mask(Quad q, uint32_t bits) {
     DI_EACH_LANE q.lane[i] &= bits;
     return q;
 }
+inline Quad operator+(Quad a, Quad b) {
+    DI_EACH_LANE a.lane[i] += b.lane[i];
+    return a;
+}
 inline Quad operator|(Quad a, Quad b) {
     DI_EACH_LANE a.lane[i] |= b.lane[i];
     return a;
@@ -174,6 +178,8 @@ inline F32x16 nibble(Quad q) {
     DI_EACH_LANE r.lane[i] = static_cast<float>((q.lane[i] >> (4 * N)) & 0xfu);
     return r;
 }
+
+constexpr bool kNibbleDots = false;  // CodeDot<true> takes the nibbles of codes apart, too
 
 // Exact dot products of up to eight quads with int8 columns in [-127, 127]. WIDE: codes above 15 occur.
 template <bool WIDE>

@@ -6,8 +6,12 @@
 // 32-bit lane, so that integer dot products need no shuffle:
 //   int8   64 bytes per 4 columns:   byte j of lane r = column j
 //   int4   64 bytes per 8 columns:   byte j of lane r = column j (low nibble), column 4 + j (high nibble)
+//   int6  384 bytes per 32 columns:  of codes + 32 the low nibbles as of int4, then two words of the high bits: byte j of
+//          words 4 and 5 holds those of columns 4k + j (k = 0..3, from bit 2k) of their sixteen columns
 //   int3  192 bytes per 32 columns:  three 64-byte words; byte j of words 0 and 1 holds the low two bits of columns
 //          4k + j (k = 0..3, from bit 2k) of their sixteen columns; byte j of word 2 the high bits of 4k + j at bit k
+// int6 is no width of a checkpoint: 8-bit codes of `sym` lie so if asked for and all in -32..31, as those of Q6_K, Q5_0 and
+// MXFP4 are. Quads of it are read as those of the same codes in int8, so that no product differs by a bit.
 //   dense  16 elements per column
 // Scales, super scales, zeros, biases and super biases lie as [group][16], in that order, where there are any; those of a
 // group as wide as the matrix stand once, before the first block.
@@ -22,7 +26,7 @@ constexpr int kTileRows = 16;
 constexpr int kColumnStep = 32;
 constexpr int kBlockColumns = 256;  // of which a two-level scale has one super scale
 
-enum class Codes : int32_t { kF32 = 0, kF16 = 1, kBf16 = 2, kInt3 = 3, kInt4 = 4, kInt8 = 8 };
+enum class Codes : int32_t { kF32 = 0, kF16 = 1, kBf16 = 2, kInt3 = 3, kInt4 = 4, kInt6 = 6, kInt8 = 8 };
 enum class Scheme : int32_t { kSym = 0, kZero = 1, kAffine = 2 };
 enum class ScaleType : int32_t { kF16 = 0, kF32 = 1, kTwoLevelU8 = 2, kTwoLevelI8 = 3 };
 
@@ -64,6 +68,7 @@ static inline size_t code_bytes_per_step(Codes codes) {  // of 32 columns x 16 r
         case Codes::kBf16: return 1024;
         case Codes::kInt3: return 192;
         case Codes::kInt4: return 256;
+        case Codes::kInt6: return 384;
         case Codes::kInt8: return 512;
     }
     return 0;

@@ -63,7 +63,9 @@ class ReferenceExecutor(Executor):
         self._slots = [create_slot(spec) for _ in range(num_slots)]
 
     @classmethod
-    def plan_weights_bytes(cls, checkpoint: Checkpoint, spec: ModelSpec) -> int:
+    def plan_weights_bytes(
+        cls, checkpoint: Checkpoint, spec: ModelSpec, activations: str = "int8"
+    ) -> int:
         """Four bytes a weight, however they are stored."""
         return 4 * num_parameters(spec)
 
