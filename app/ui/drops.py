@@ -29,7 +29,8 @@ class Drops(DropOverlay):
             DropUse.CONVERT: window.offer,
             DropUse.ATTACH: window.chat_page.attacher.attach,
         }
-        take[self._use_of_paths(paths)](paths)
+        use = self._use_of_paths(paths)
+        take[use](paths if use is DropUse.ATTACH else list(dict.fromkeys(map(_whole, paths))))
 
     def _use_of_paths(self, paths: Sequence[Path]) -> DropUse:
         """A page that takes files itself gets them; everywhere else they are converted."""
@@ -39,3 +40,9 @@ class Drops(DropOverlay):
         are_models = any(path.is_dir() or path.suffix.lower() in _MODEL_ENDS for path in paths)
         is_chat = desk.current_page is desk.chat_page
         return DropUse.ATTACH if is_chat and not are_models else DropUse.CONVERT
+
+
+def _whole(path: Path) -> Path:
+    """The folder of a model where one of its files is meant, else the path itself."""
+    is_part = path.suffix.lower() == ".safetensors" or path.name == "config.json"
+    return path.parent if is_part and (path.parent / "config.json").is_file() else path

@@ -129,7 +129,10 @@ class _Reader:
         raised = text.replace(" ", "")
         if raised and all(ord(sign) in table for sign in raised):
             return raised.translate(table)
-        return kind + _grouped(text)
+        grouped = _grouped(text)
+        if kind == "^" and len(text) > 1 and not grouped.startswith("("):
+            return f"^({text})"  # e^iπ could be e^i times π
+        return kind + grouped
 
     def _command(self, name: str) -> str:
         if name in _SPACES:

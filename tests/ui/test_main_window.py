@@ -100,6 +100,19 @@ def test_dragging_covers_the_window_and_dropping_offers_to_convert(
     assert program.window.convert_page.isVisible()
 
 
+def test_a_file_of_a_model_stands_for_its_folder(
+    program: Program, enqueued: list[Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "模型"
+    folder.mkdir()
+    files = [folder / "config.json", folder / "model-00001-of-00002.safetensors"]
+    for file in files:
+        file.write_bytes(b"{}")
+    program.window.show_page(program.window.convert_page)
+    drop_on(program.window, [*files, tmp_path / "adapter.safetensors"])
+    assert enqueued == [folder, tmp_path / "adapter.safetensors"]
+
+
 def test_dragged_text_is_not_taken(program: Program, enqueued: list[Path]) -> None:
     event = drag_over(program.window, [])
     assert not event.isAccepted()

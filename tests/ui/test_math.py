@@ -35,6 +35,7 @@ from app.ui.theme import LIGHT
         (r"\hat{y}", "y\u0302"),
         (r"\unknown x", r"\unknown x"),
         (r"x_{i,j}^{k+q}", "x_(i,j)^(k+q)"),
+        (r"e^{i\pi} + x_{max}^{(q)}", "e^(iπ) + x_max^(q)"),
     ],
 )
 def test_formulas_can_be_read(latex: str, text: str) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.controllers.conversation_list import ConversationList
-from app.ui.dialogs.save_dialog import SaveDialog
+from app.ui.dialogs.save_dialog import SaveDialog, file_name_of
 from app.ui.widgets.conversation_panel import ConversationPanel
 
 
@@ -28,7 +28,9 @@ class ConversationExchange(QObject):
     def ask_for_export(self, conversation_id: str, suffix: str) -> None:
         """Of one conversation, or of all for ''; `.md` or `.json`."""
         filters = {".md": self.tr("Markdown (*.md)"), ".json": self.tr("Conversations (*.json)")}
-        name = self.tr("conversations") if not conversation_id else self.tr("conversation")
+        titles = {row.conversation_id: row.title for row in self._list.conversations()}
+        otherwise = self.tr("conversation") if conversation_id else self.tr("conversations")
+        name = file_name_of(titles.get(conversation_id, ""), otherwise)
         title = self.tr("Export conversations")
         dialog = SaveDialog(title, filters[suffix], name + suffix, self._parent)
         dialog.path_chosen.connect(lambda path: self._export(conversation_id, suffix, path))

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+from pathlib import Path, PureWindowsPath
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
+
+# What no file name may hold on Windows, or anywhere; what is longer is cut.
+_NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*\x00-\x1f]+')
+_MAX_NAME_CHARS = 80
+
+
+def file_name_of(title: str, otherwise: str) -> str:
+    """The title as a file name without its suffix; `otherwise` where nothing is left of it."""
+    name = " ".join(_NOT_IN_NAMES.sub(" ", title).split())[:_MAX_NAME_CHARS].strip(" .")
+    is_usable = bool(name) and not PureWindowsPath(name).is_reserved()
+    return name if is_usable else otherwise
 
 
 class SaveDialog(QFileDialog):
