@@ -13,6 +13,7 @@ struct CopyArgs {
 template <class Use>
 __device__ __forceinline__ void for_each(const CopyArgs& args, Use use) {
     const long long step = static_cast<long long>(gridDim.x) * kLoads * kThreads;
+#pragma unroll 1  // how often would be a division of 64 bits, which sm_120 calls a function for
     for (long long first = static_cast<long long>(blockIdx.x) * kLoads * kThreads; first < args.count; first += step) {
         uint4 v[kLoads];
 #pragma unroll

@@ -14,9 +14,11 @@
 
 constexpr int kPadding = 8;  // halfs that keep tokens on different banks
 constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
-// 80 registers; 128 where they do not suffice: of wider codes, more values of groups, more tokens.
-constexpr bool kIsLean = BITS == 4 && SCHEME == 0 && GROUP == 128 && TOKENS == 1 && !EXPERTS;
-constexpr int kMinBlocks = (kIsLean ? 768 : 512) / kThreads;
+// 80 registers; 128 where they do not suffice: of wider codes or scales, more values of groups, more tokens.
+constexpr bool kIsLean = BITS == 4 && SCHEME == 0 && GROUP == 128 && SCALE_TYPE == 0 && TOKENS == 1 && !EXPERTS;
+// Of experts' three bits in groups of 16 by eight tokens neither suffices: one block a multiprocessor, nothing spilled.
+constexpr bool kIsLavish = BITS == 3 && GROUP == 16 && TOKENS > 1 && EXPERTS;
+constexpr int kMinBlocks = (kIsLean ? 768 : kIsLavish ? 256 : 512) / kThreads;
 
 // Whose rows a block multiplies, and with which matrix of a stack.
 #if EXPERTS
@@ -318,13 +320,21 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks) gemv(const Ge
                     __syncthreads();
                 }
             }
-#pragma unroll 2
-            for (int unit = start; unit < end; unit += K_SLICES) {
-                const Unit now = next;
-                if (unit + K_SLICES < end) next = load_unit(at.codes, unit + K_SLICES);
-                const int local = unit - first;
-                multiply_unit(at, now, unit, reinterpret_cast<const uint4*>(lane_x + local * kUnitColumns),
-                              sums + local * kGroups * TOKENS, acc);
+            Unit other = {};  // in turn with `next`: what is loaded needs no copy
+            int unit = start;
+            const half* unit_x = lane_x + (start - first) * kUnitColumns;
+            const auto advance = [&](const Unit& now, Unit& then) {
+                if (unit + K_SLICES < end) then = load_unit(at.codes, unit + K_SLICES);
+                multiply_unit(at, now, unit, reinterpret_cast<const uint4*>(unit_x),
+                              sums + (unit - first) * kGroups * TOKENS, acc);
+                unit += K_SLICES;
+                unit_x += K_SLICES * kUnitColumns;
+            };
+#pragma unroll 1
+            while (unit < end) {
+                advance(next, other);
+                if (unit >= end) break;
+                advance(other, next);
             }
         }
         const int later = strip + gridDim.x;

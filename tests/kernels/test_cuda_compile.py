@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import subprocess
-from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,10 +22,10 @@ from kernels.cuda.build import (
     read_headers,
 )
 from kernels.cuda.delta_net import DeltaVariant
-from kernels.cuda.gemm import GemmVariant, token_blocks
-from kernels.cuda.gemv import MAX_TOKENS, GemvVariant, Scheme, ValueType
+from kernels.cuda.gemm import GemmVariant
+from kernels.cuda.gemv import GemvVariant, Scheme, ValueType
 from kernels.cuda.latent import LatentVariant
-from kernels.cuda.variants import LAYOUTS
+from kernels.cuda.variants import iter_sources
 
 pytestmark = pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC has no wheel here")
 
@@ -63,6 +61,11 @@ SOURCES = {
 }
 BUDGETS: dict[str, dict[str, float]] = json.loads((SOURCE_DIR / "budgets.json").read_text("utf-8"))
 MAX_SHARED_BYTES = 99 << 10
+# All of them; those but the first are slow tests, as the disassembler takes its time.
+DISASSEMBLED = [
+    "sm_86",
+    *(pytest.param(each, marks=pytest.mark.slow) for each in ARCHITECTURES if each != "sm_86"),
+]
 GEMV = [name for name in SOURCES if name.startswith("gemv")]
 GEMM = [name for name in SOURCES if name.startswith("gemm")]
 
@@ -93,34 +96,25 @@ def test_a_kernel_keeps_its_budget(name: str, architecture: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["sm_86", "sm_120"])
-def test_products_of_chunks_spill_in_no_common_form(architecture: str) -> None:
-    for layout in LAYOUTS:
-        for tokens in token_blocks(layout):
-            source = GemmVariant(layout, tokens).source
-            log = compile_module(source, architecture, ("--ptxas-options=-v",)).log
-            assert numbers(r"(\d+) bytes spill", log) == [0, 0], source
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["sm_86", "sm_120"])
-def test_products_of_few_rows_spill_in_no_common_form(architecture: str) -> None:
-    for layout in LAYOUTS:
-        # Of narrow groups, two blocks a multiprocessor are worth a few bytes.
-        allowed = 64 if layout.group < 128 else 0
-        for is_stack, tokens in itertools.product((False, True), (1, MAX_TOKENS)):
-            source = replace(layout, is_stack=is_stack, tokens=tokens).source
-            log = compile_module(source, architecture, ("--ptxas-options=-v",)).log
-            assert max(numbers(r"(\d+) bytes spill", log)) <= allowed, source
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_no_common_form_spills(architecture: str) -> None:
+    """Of all that a bundle ships."""
+    for source in dict.fromkeys(iter_sources()):
+        log = compile_module(source, architecture, ("--ptxas-options=-v",)).log
+        found = numbers(r"(\d+) bytes (?:spill|stack frame)", log)
+        assert found, source
+        assert not any(found), source
+        assert max([0, *numbers(r"(\d+) bytes smem", log)]) <= MAX_SHARED_BYTES, source
 
 
 def test_ptx_is_there_for_cards_to_come() -> None:
     assert b".target sm_80" in compiled("gemv w4 g128", PTX_TARGET).image
 
 
+@pytest.mark.parametrize("architecture", DISASSEMBLED)
 @pytest.mark.parametrize("name", GEMV)
-def test_the_inner_loop_is_lean(name: str, tmp_path: Path) -> None:
-    loop = inner_loop(disassemble(compiled(name, "sm_86").image, tmp_path))
+def test_the_inner_loop_is_lean(name: str, architecture: str, tmp_path: Path) -> None:
+    loop = inner_loop(disassemble(compiled(name, architecture).image, tmp_path))
     # A fragment of 16 x 16 weights is one tensor operation, and 8 weights of each lane.
     weights = 8 * sum("HMMA" in line for line in loop)
     assert 32 * len(loop) / weights <= BUDGETS[name]["instructions_per_32_weights"]
@@ -129,16 +123,19 @@ def test_the_inner_loop_is_lean(name: str, tmp_path: Path) -> None:
     assert all(".128" in line for line in code_loads)
 
 
+@pytest.mark.parametrize("architecture", DISASSEMBLED)
 @pytest.mark.parametrize("name", GEMM)
-def test_what_stands_beside_the_tensor_operations_of_a_chunk(name: str, tmp_path: Path) -> None:
-    loop = inner_loop(disassemble(compiled(name, "sm_86").image, tmp_path))
+def test_what_stands_beside_the_tensor_operations_of_a_chunk(
+    name: str, architecture: str, tmp_path: Path
+) -> None:
+    loop = inner_loop(disassemble(compiled(name, architecture).image, tmp_path))
     num_products = sum("HMMA" in line for line in loop)
     assert len(loop) / num_products <= BUDGETS[name]["instructions_per_product"]
     assert any("LDGSTS" in line and ".128" in line for line in loop)
     assert not any(re.match(r"LDG\b.*\.128", line) for line in loop)
 
 
-@pytest.mark.parametrize("architecture", ["sm_86", "sm_90"])
+@pytest.mark.parametrize("architecture", DISASSEMBLED)
 @pytest.mark.parametrize("name", SOURCES)
 def test_nothing_is_called_or_spilled(name: str, architecture: str, tmp_path: Path) -> None:
     """Registers of barriers, too, which the compiler's own count of spills leaves out."""
@@ -192,7 +189,7 @@ def inner_loop(code: list[str]) -> list[str]:
     starts = {line[:-1]: index for index, line in enumerate(code) if line.startswith(".L")}
     spans = []
     for index, line in enumerate(code):
-        target = re.search(r"BRA\S* `?\(?(\.L\w+)", line)
+        target = re.search(r"\bBRA\b.*?(\.L\w+)", line)
         if target and starts.get(target[1], index) < index:
             spans.append((starts[target[1]], index))
     innermost = [
