@@ -14,6 +14,7 @@ from app.core.download_events import (
     RepositoriesFound,
     RepositoryFound,
 )
+from app.core.sentence import Sentence
 from app.hub.download_queue import QueuedDownload
 
 GIB = 1 << 30
@@ -23,7 +24,7 @@ SMALL = OfferedModel(
     num_bytes=4 * GIB,
     found_bytes=0,
     is_refused=False,
-    reason="It runs after conversion.",
+    reason=Sentence("It runs after conversion."),
     architecture="Qwen3ForCausalLM",
     grid="exact",
     max_context=9000,
@@ -46,7 +47,7 @@ FOUND = RepositoryFound(
     license="apache-2.0",
     is_gated=False,
     downloads=120_000,
-    machine="No NVIDIA driver was found.",
+    machine=Sentence("No NVIDIA driver found."),
     models=(LARGE, SMALL),
     best=1,
     endpoint="https://huggingface.co",

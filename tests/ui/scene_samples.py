@@ -13,6 +13,7 @@ from app.core.errors import MemoryShortageError
 from app.core.events import ErrorInfo, LoadedModel
 from app.core.machine_events import MachineDescribed, ModelSize
 from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
+from app.core.sentence import Sentence
 from app.core.validation_events import (
     Check,
     CheckStatus,
@@ -27,6 +28,7 @@ from app.core.validation_events import (
     VerdictStatus,
 )
 from app.hub.library import LibraryEntry
+from app.validation.check import TITLES
 from tests.ui.download_samples import GIB
 
 MIB = 1 << 20
@@ -145,13 +147,18 @@ CHAIN = ValidationChain(
     (("hidden_size", "2560"), ("head_dim", "128"), ("num_key_value_heads", "8")),
     ("reference", "cpu", "cuda"),
 )
+_CLOSE = Sentence(
+    "largest error {max_abs_error:.2g}, smallest cosine {cosine:.6f}",
+    max_abs_error=3e-06,
+    cosine=0.999999,
+)
 PLANNED = tuple(
     PlannedCheck(name, title)
     for name, title in (
-        ("weights", "Every weight is used exactly once"),
-        ("smoke", "Logits of the trimmed model, chunked prefill on"),
-        ("tokens", "32 greedy tokens equal the reference's"),
-        ("template", "The chat template renders system, user, assistant and tool turns"),
+        ("weights", TITLES["weights"]),
+        ("smoke", TITLES["smoke_two_layers"]),
+        ("tokens", TITLES["real_greedy"]),
+        ("template", TITLES["chat_template"]),
     )
 )
 DIFFERENCES = (
@@ -166,7 +173,7 @@ PROMPTS = (
 
 def check_of(row: PlannedCheck, status: CheckStatus = CheckStatus.PASS) -> Check:
     """A row of `PLANNED` that has ended."""
-    return Check(row.name, row.title, status, "Largest error 3e-06.", {"max_abs_error": 3e-06})
+    return Check(row.name, row.title, status, _CLOSE, {"max_abs_error": 3e-06})
 
 
 def report_of() -> ValidationReport:
@@ -175,7 +182,7 @@ def report_of() -> ValidationReport:
     checks = [check_of(row, status) for row, status in zip(PLANNED, statuses, strict=True)]
     return ValidationReport(
         name="Qwen3-4B",
-        verdict=Verdict(VerdictStatus.CONVERT, "It runs after conversion."),
+        verdict=Verdict(VerdictStatus.CONVERT, Sentence("It runs after conversion.")),
         chain=CHAIN,
         reference="transformers 5",
         environment=(),

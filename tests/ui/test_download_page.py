@@ -157,7 +157,7 @@ def test_an_offer_shows_sizes_and_what_fits(page: DownloadPage) -> None:
         ["Qwen3-4B-Q4_K_M", "4.0 GiB", "–", "4.0 GiB", "9,000 tokens"],
     ]
     assert page.repository.download_button.text() == "Download (4.0 GiB)", "the best is chosen"
-    assert "No NVIDIA driver was found." in texts(page)
+    assert "No NVIDIA driver found." in texts(page)
     assert page.repository.contexts.text() == (
         "Context by conversion: \n"
         "• Exact: 9,000 tokens (16,000 with an 8-bit KV cache)\n"
