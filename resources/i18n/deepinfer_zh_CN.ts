@@ -110,10 +110,6 @@
         <source>Choose a model first (Ctrl+L)</source>
         <translation>请先选择模型（Ctrl+L）</translation>
     </message>
-    <message>
-        <source>the model</source>
-        <translation>模型</translation>
-    </message>
 </context>
 <context>
     <name>ChatTopBar</name>
@@ -918,12 +914,12 @@
         <translation>用哪个模型？</translation>
     </message>
     <message>
-        <source>Loading {name}…</source>
-        <translation>正在加载 {name}…</translation>
-    </message>
-    <message>
         <source>A moment.</source>
         <translation>请稍候。</translation>
+    </message>
+    <message>
+        <source>Loading the model…</source>
+        <translation>正在加载模型…</translation>
     </message>
     <message>
         <source>Explain why the sky is blue, in three sentences.</source>
@@ -2480,16 +2476,12 @@
         <translation>已中断：引擎结束了</translation>
     </message>
     <message>
-        <source>prompt {n}</source>
-        <translation>提示词 {n}</translation>
+        <source>{n} tokens (prompt {prompt})</source>
+        <translation>{n} 个 token（提示词 {prompt}）</translation>
     </message>
     <message>
-        <source>{n} of them cached</source>
-        <translation>其中 {n} 个来自缓存</translation>
-    </message>
-    <message>
-        <source>{n} tokens</source>
-        <translation>{n} 个 token</translation>
+        <source>{n} tokens (prompt {prompt}, {cached} of them cached)</source>
+        <translation>{n} 个 token（提示词 {prompt}，其中 {cached} 个来自缓存）</translation>
     </message>
     <message>
         <source>{rate} tok/s</source>

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QAbstractButton, QApplication
 
+from app.core.errors import ContextLengthError
 from app.core.events import (
     EngineState,
     EngineStateChanged,
@@ -105,8 +106,13 @@ def chat_generating(program: Program) -> None:
 def chat_reply_failed(program: Program) -> None:
     chat = program.controllers.chat
     chat.stop()
-    error = ErrorInfo("ContextLengthError", "The prompt has 9,120 tokens; the model takes 8,192.")
-    chat.reply_failed.emit(chat.conversation.conversation_id, error)
+    error = ContextLengthError(
+        "The prompt has {num_tokens} tokens; the context is planned for {max_model_len}, "
+        "at least one of them for the reply.",
+        num_tokens=9120,
+        max_model_len=8192,
+    )
+    chat.reply_failed.emit(chat.conversation.conversation_id, ErrorInfo.from_exception(error))
 
 
 def chat_engine_died(program: Program) -> None:

@@ -21,6 +21,7 @@ from app.core.events import (
     JobFailed,
 )
 from app.core.library_events import LibraryScanned
+from app.core.sentence import Sentence
 from app.core.server_events import (
     ServerFailed,
     ServerRequestFinished,
@@ -46,7 +47,7 @@ from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.dialogs.move_library_dialog import MoveLibraryDialog
 from app.ui.dialogs.remote_dialog import RemoteDialog
 from app.ui.dialogs.remove_dialog import RemoveDialog
-from app.ui.problems import Problem
+from app.ui.problems import describe
 from app.ui.widgets.banner import BannerTone
 from tests.ui.chat_scenes import (
     chat_choose_a_model,
@@ -304,15 +305,22 @@ def remote_dialog(program: Program) -> None:
 
 def details_dialog(program: Program) -> None:
     trace = 'Traceback (most recent call last):\n  File "engine.py", line 7\nMemoryError'
-    problem = Problem("", "Something went wrong inside the program.", detail=trace)
-    DetailsDialog(problem, program.window).open()
+    text = Sentence("Something went wrong inside the program; it goes on running.")
+    DetailsDialog(describe(ErrorInfo("InternalError", text, trace)), program.window).open()
 
 
 def banners(program: Program) -> None:
     window = program.window
-    window.show_message("a", "The settings could not be read; defaults.", BannerTone.WARNING)
-    window.show_error(ErrorInfo("InternalError", "It broke.", "the trace"))
-    window.show_message("c", "The model was unloaded, as nobody used it.", BannerTone.INFO)
+    damaged = Sentence(
+        "{path} was damaged ({reason}); it is kept as {aside}, defaults are used.",
+        path="settings.json",
+        reason=Sentence("it holds no JSON object"),
+        aside="settings.corrupt.json",
+    )
+    window.show_message("a", damaged, BannerTone.WARNING)
+    window.show_error(ErrorInfo.from_exception(RuntimeError("list index out of range")))
+    known = Sentence("{name} is in the library already.", name=LONG_NAME)
+    window.show_message("c", known, BannerTone.INFO)
 
 
 def drop_overlay(program: Program) -> None:

@@ -106,3 +106,24 @@ def test_the_message_shows_its_files(program: Program) -> None:
     assert isinstance(card, UserCard)
     assert card.files.attachments == tuple(files)
     assert not card.files.chips[0].remove_button.isVisibleTo(card)
+
+
+def test_the_files_of_a_message_end_where_it_ends(program: Program, qtbot: QtBot) -> None:
+    store = program.store
+    conversation_id = store.create_conversation("files").conversation_id
+    files = [Attachment(f"{name}.txt", "x") for name in ("a", "b", "long" * 6, "name" * 6)]
+    store.append_turn(conversation_id, "user", "Compare them. " * 40, files)
+    program.window.resize(1024, 640)
+    program.controllers.chat.open_conversation(conversation_id)
+    (card,) = program.window.chat_page.transcript.cards
+    assert isinstance(card, UserCard)
+
+    def ends() -> set[int]:
+        last: dict[int, int] = {}
+        for chip in card.files.chips:
+            place = chip.mapTo(card, chip.rect().topRight())
+            last[place.y()] = max(last.get(place.y(), 0), place.x())
+        return {*last.values(), card._bubble.geometry().right()}
+
+    qtbot.waitUntil(lambda: card.width() > 0 and len(ends()) == 1, timeout=TIMEOUT_MS)
+    assert len({chip.y() for chip in card.files.chips}) > 1

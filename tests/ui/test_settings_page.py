@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QCheckBox, QLineEdit, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from app.core.settings import SETTING_FIELDS, Settings, Topic
@@ -129,3 +129,16 @@ def test_the_folder_of_the_models_is_shown_and_can_be_moved(qtbot: QtBot, progra
     dialog = window.findChild(MoveLibraryDialog)
     assert dialog is not None
     dialog.reject()
+
+
+def test_the_topics_stand_in_one_line_on_the_smallest_screen(program: Program) -> None:
+    window = program.window
+    window.resize(683, 384)
+    window.show_page(window.settings_page)
+    QApplication.processEvents()
+    buttons = window.settings_page._topics.buttons()
+    assert len({button.y() for button in buttons}) == 1
+    for button in buttons:  # what has the focus stays as large as it was
+        before = button.sizeHint()
+        button.setFocus()
+        assert button.sizeHint() == before

@@ -304,7 +304,7 @@ class ChatPage(Page):
             return
         state = self._controller.state
         if state is ChatState.LOADING:
-            self.empty.show_loading(self.tr("the model"))
+            self.empty.show_loading()
         elif state in (ChatState.READY, ChatState.GENERATING):
             model = self._controller.model
             remote_url = model.device_note if model and model.is_remote else ""

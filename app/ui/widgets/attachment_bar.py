@@ -13,7 +13,7 @@ from app.ui.widgets.flow_layout import FlowLayout
 
 
 class AttachmentBar(QWidget):
-    """Hidden while it is empty.
+    """Hidden while it is empty; files that stay begin where the message ends, at the right.
 
     Signals:
         changed: a file came or went.
@@ -24,7 +24,7 @@ class AttachmentBar(QWidget):
     def __init__(self, *, can_remove: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._can_remove = can_remove
-        self._flow = FlowLayout(spacing=6)
+        self._flow = FlowLayout(spacing=6, flush_right=not can_remove)
         self.setLayout(self._flow)
         self.hide()
 

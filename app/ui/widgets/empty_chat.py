@@ -107,9 +107,9 @@ class EmptyChat(QScrollArea):
         hint = self.tr("Choose the model to talk to, or drop another one on the window.")
         self._show("chip", self.tr("Which model?"), hint, buttons)
 
-    def show_loading(self, name: str) -> None:
+    def show_loading(self) -> None:
         """A model is on its way."""
-        self._show("chip", self.tr("Loading {name}…").format(name=name), self.tr("A moment."), [])
+        self._show("chip", self.tr("Loading the model…"), self.tr("A moment."), [])
 
     def show_ready(self, name: str, remote_url: str = "") -> None:
         """A model waits for the first message, here or at another server."""

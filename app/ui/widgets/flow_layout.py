@@ -10,11 +10,17 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
 
 class FlowLayout(QLayout):
-    """Left to right, `spacing` pixels apart in both directions; hidden widgets take no room."""
+    """Left to right, `spacing` pixels apart in both directions; hidden widgets take no room.
 
-    def __init__(self, spacing: int = 8, parent: QWidget | None = None) -> None:
+    Lines end at the right edge where they are `flush_right`, else they begin at the left one.
+    """
+
+    def __init__(
+        self, spacing: int = 8, parent: QWidget | None = None, *, flush_right: bool = False
+    ) -> None:
         super().__init__(parent)
         self._items: list[QLayoutItem] = []
+        self._flush_right = flush_right
         self.setSpacing(spacing)
         self.setContentsMargins(0, 0, 0, 0)
 
@@ -57,6 +63,8 @@ class FlowLayout(QLayout):
         top = rect.top()
         for line in self._lines(rect.width()):
             height, left = max(item.sizeHint().height() for item in line), rect.left()
+            if self._flush_right:
+                left += max(0, rect.width() - self._width_of(line))
             for item in line:
                 size = item.sizeHint()
                 if not is_trial:
@@ -65,6 +73,9 @@ class FlowLayout(QLayout):
                 left += size.width() + self.spacing()
             top += height + self.spacing()
         return max(0, top - self.spacing() - rect.top())
+
+    def _width_of(self, line: list[QLayoutItem]) -> int:
+        return sum(item.sizeHint().width() + self.spacing() for item in line) - self.spacing()
 
     def _lines(self, width: int) -> list[list[QLayoutItem]]:
         lines: list[list[QLayoutItem]] = []

@@ -162,16 +162,17 @@ def describe_reply(turn: Turn) -> str:
 
 
 def _describe_stats(stats: TurnStats) -> list[str]:
-    prompt = translate("Reply", "prompt {n}").format(n=format_count(stats.prompt_tokens))
+    counts = translate("Reply", "{n} tokens (prompt {prompt})")
     if stats.cached_tokens:
-        prompt += ", " + translate("Reply", "{n} of them cached").format(
-            n=format_count(stats.cached_tokens)
-        )
-    counts = translate("Reply", "{n} tokens").format(n=format_count(stats.completion_tokens))
+        counts = translate("Reply", "{n} tokens (prompt {prompt}, {cached} of them cached)")
     return [
         translate("Reply", "{rate} tok/s").format(rate=f"{stats.decode_tok_s:.1f}"),
         translate("Reply", "first token {time}").format(time=format_duration(stats.ttft_s)),
-        f"{counts} ({prompt})",
+        counts.format(
+            n=format_count(stats.completion_tokens),
+            prompt=format_count(stats.prompt_tokens),
+            cached=format_count(stats.cached_tokens),
+        ),
     ]
 
 

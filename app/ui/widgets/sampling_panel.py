@@ -268,6 +268,7 @@ def _row(*widgets: QWidget) -> QWidget:
     row = QWidget()
     layout = QHBoxLayout(row)
     layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(16)
     for widget in widgets:
         layout.addWidget(widget)
     layout.addStretch()
