@@ -142,3 +142,19 @@ def test_the_topics_stand_in_one_line_on_the_smallest_screen(program: Program) -
         before = button.sizeHint()
         button.setFocus()
         assert button.sizeHint() == before
+
+
+def test_the_panel_of_the_chat_grows_with_the_text(program: Program) -> None:
+    window = program.window
+    window.resize(1920, 1080)
+    panel = window.chat_page.panel
+    assert panel.width() == 312
+    for _ in range(3):
+        window.appearance.zoom(1)
+    QApplication.processEvents()
+    assert program.settings.values.font_percent == 130
+    assert panel.live.width() >= panel.live.minimumSizeHint().width()
+    assert panel.sampling.width() >= panel.sampling.minimumSizeHint().width()
+    window.appearance.zoom(0)
+    QApplication.processEvents()
+    assert panel.width() == 312

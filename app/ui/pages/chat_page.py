@@ -155,6 +155,7 @@ class ChatPage(Page):
         super().resizeEvent(event)
         width, before = event.size().width(), self._width
         self._width = width
+        self.panel.fit(width)
         for button, least in (
             (self.top_bar.panel_button, _PANEL_WIDTH),
             (self.top_bar.conversations_button, _CONVERSATIONS_WIDTH),
