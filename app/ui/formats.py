@@ -46,13 +46,15 @@ def format_error(rel_err: float) -> str:
 
 
 def format_perplexity(perplexity: float) -> str:
-    """Five significant digits: grids differ in the third."""
-    return f"{perplexity:.5g}"
+    """Two decimals, so that those of a column stand under one another; `3.1e+08` beyond reason."""
+    return f"{perplexity:.2f}" if perplexity < 1e6 else f"{perplexity:.2g}"
 
 
 def format_kl(kl: float) -> str:
-    """Nats per token; small ones with two significant digits."""
-    return f"{kl:.2g}" if kl < 0.01 else f"{kl:.4f}"
+    """Nats per token, with two significant digits; `0` only for exactly none."""
+    if kl < 1e-6:
+        return "< 1e-6" if kl > 0 else "0"
+    return f"{kl:.1f}" if kl >= 1 else f"{kl:#.2g}"
 
 
 def format_share(share: float, digits: int = 1) -> str:

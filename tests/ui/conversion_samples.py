@@ -15,6 +15,7 @@ from app.core.conversion_events import (
     PlannedGroup,
     TensorReport,
 )
+from app.core.sentence import Sentence
 
 JOB = ConversionJob(1, Path("/models/Tiny-1B.Q4_0.gguf"), Path("/library/Tiny-1B.Q4_0"))
 PLAN = ConversionPlan(
@@ -32,7 +33,7 @@ PLAN = ConversionPlan(
     ),
     source_bytes=6 << 30,
     output_bytes=5 << 30,
-    notes=("One tensor is quantized anew.",),
+    notes=(Sentence("The layers that predict several tokens at once are left out."),),
     memory_bytes=7 << 30,
     memory_context=4096,
 )
@@ -62,7 +63,14 @@ REPORT = ConversionReport(
 )
 # Beyond 2^31: a Qt signal or progress bar that counts in int would wrap.
 PROGRESS = ConversionProgressed(
-    "layer 7", 8, 18, 3 << 30, 6 << 30, 30.0, "layers.7.mlp.up_proj", 30.0
+    Sentence("layer {number}", number=7),
+    8,
+    18,
+    3 << 30,
+    6 << 30,
+    30.0,
+    "layers.7.mlp.up_proj",
+    30.0,
 )
 OWN = GridEvaluation("this", 84 << 20, 0.09, 1533, 16.234, 0.0312, 2.0, 0.913, False, 15.9, 1 << 27)
 W3 = replace(OWN, grid="w3", output_bytes=70 << 20, perplexity=22.5, kl_mean=0.31)

@@ -147,11 +147,6 @@ CHAIN = ValidationChain(
     (("hidden_size", "2560"), ("head_dim", "128"), ("num_key_value_heads", "8")),
     ("reference", "cpu", "cuda"),
 )
-_CLOSE = Sentence(
-    "largest error {max_abs_error:.2g}, smallest cosine {cosine:.6f}",
-    max_abs_error=3e-06,
-    cosine=0.999999,
-)
 PLANNED = tuple(
     PlannedCheck(name, title)
     for name, title in (
@@ -162,34 +157,73 @@ PLANNED = tuple(
     )
 )
 DIFFERENCES = (
-    Difference(DifferenceList.MODEL, "q/k norm", DifferenceState.SAME, "rms", "rms"),
+    Difference(DifferenceList.MODEL, Sentence("q/k norm"), DifferenceState.SAME, "rms", "rms"),
     Difference(DifferenceList.DATA, "rope theta", DifferenceState.DIFFERENT, "1e6", "1e4"),
-    Difference(DifferenceList.GENERATION, "stop tokens", DifferenceState.UNCONFIRMED, "2", ""),
+    Difference(
+        DifferenceList.GENERATION, Sentence("stop tokens"), DifferenceState.UNCONFIRMED, "2", ""
+    ),
 )
 PROMPTS = (
-    RenderedPrompt("system, user", "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi"),
+    RenderedPrompt(
+        Sentence("system, user"), "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi"
+    ),
 )
-
-
-def check_of(row: PlannedCheck, status: CheckStatus = CheckStatus.PASS) -> Check:
-    """A row of `PLANNED` that has ended."""
-    return Check(row.name, row.title, status, _CLOSE, {"max_abs_error": 3e-06})
+_FAR = Sentence(
+    "{subject}: {far} differ from transformers; {figures}.",
+    subject=TITLES["smoke_two_layers"],
+    far="cpu, prefill",
+    figures=Sentence(
+        "largest error {max_abs_error:.2g}, smallest cosine {cosine:.6f}",
+        max_abs_error=0.41,
+        cosine=0.987,
+    ),
+)
+_TOO_LARGE = Sentence(
+    "in float32 the model does not fit: {sizes}",
+    sizes=Sentence("{needed} are needed, {free} are free", needed="18.0 GiB", free="9.4 GiB"),
+)
+_OUTCOMES: tuple[tuple[CheckStatus, Sentence, dict[str, float]], ...] = (
+    (
+        CheckStatus.PASS,
+        Sentence(
+            "{num_linears} matrices and {num_vectors} vectors, each with the shape that "
+            "config.json means; none is missing, unexpected or mis-shaped.",
+            num_linears=253,
+            num_vectors=145,
+        ),
+        {"matrices": 253, "vectors": 145},
+    ),
+    (CheckStatus.FAIL, _FAR, {"cpu, prefill, max_abs_error": 0.41, "cpu, prefill, cosine": 0.987}),
+    (CheckStatus.NOT_RUN, _TOO_LARGE, {}),
+    (
+        CheckStatus.PASS,
+        Sentence(
+            "{count} conversations render, {compared} of them compared with transformers', bos at "
+            "most once.",
+            count=4,
+            compared=4,
+        ),
+        {"count": 4, "compared": 4},
+    ),
+)
+# One for each of PLANNED, each state among them.
+CHECKS = tuple(
+    Check(row.name, row.title, *outcome) for row, outcome in zip(PLANNED, _OUTCOMES, strict=True)
+)
 
 
 def report_of() -> ValidationReport:
-    """Of all rows, each state among them."""
-    statuses = (CheckStatus.PASS, CheckStatus.FAIL, CheckStatus.PASS, CheckStatus.NOT_RUN)
-    checks = [check_of(row, status) for row, status in zip(PLANNED, statuses, strict=True)]
+    """What `app.validation.verdict` makes of CHECKS."""
     return ValidationReport(
         name="Qwen3-4B",
-        verdict=Verdict(VerdictStatus.CONVERT, Sentence("It runs after conversion.")),
+        verdict=Verdict(VerdictStatus.REFUSED, _FAR),
         chain=CHAIN,
         reference="transformers 5",
         environment=(),
         differences=DIFFERENCES,
-        checks=tuple(checks),
+        checks=CHECKS,
         prompts=PROMPTS,
-        unverified=("The chat template: there are no weights.",),
+        unverified=(Sentence("{title}: {detail}", title=PLANNED[2].title, detail=_TOO_LARGE),),
         seconds=1.5,
         cpu_seconds=1.0,
     )

@@ -67,12 +67,12 @@ from tests.ui.download_samples import ARRIVED, FOUND, LARGE, RESULTS, RUNNING, S
 from tests.ui.library_items import CHECKPOINT, FREE_UP, ITEMS, SPACE
 from tests.ui.scene_samples import (
     CHAIN,
+    CHECKS,
     DIFFERENCES,
     HUB,
     LONG_NAME,
     PLANNED,
     PROMPTS,
-    check_of,
     report_of,
 )
 from tests.ui.window_support import drag_over
@@ -124,7 +124,8 @@ def convert_finished(program: Program) -> None:
 def convert_failed(program: Program) -> None:
     conversion = program.controllers.conversion
     conversion.job_started.emit(JOB)
-    error = ErrorInfo("InvalidSourceError", "Tiny-1B.Q4_0.gguf ends early.", "at byte 12")
+    early = Sentence("{name}: the file became shorter while it was read.", name=JOB.source.name)
+    error = ErrorInfo("InvalidSourceError", early, "at byte 12")
     conversion.failed.emit(error)
 
 
@@ -142,14 +143,14 @@ def _tell_validation(program: Program, *events: Event) -> None:
 
 def validate_running(program: Program) -> None:
     program.controllers.validation.validate("Qwen/Qwen3-4B-GGUF")
-    first, second = PLANNED[:2]
+    second = PLANNED[1]
     _tell_validation(
         program,
         ValidationStarted("Qwen3-4B", CHAIN, PLANNED),
-        CheckFinished(check_of(first)),
+        CheckFinished(CHECKS[0]),
         DifferencesFound(DIFFERENCES),
         CheckStarted(second.name),
-        CheckProgressed(second.name, "layer 1 of 2"),
+        CheckProgressed(second.name, Sentence("both executors")),
     )
 
 
@@ -165,7 +166,10 @@ def validate_finished(program: Program) -> None:
 
 def validate_failed(program: Program) -> None:
     program.controllers.validation.validate("bad")
-    error = ErrorInfo("UsageError", "bad is neither a file nor a repository.")
+    unknown = Sentence(
+        "{text} is neither a file, a folder, a repository nor a name in the library.", text="bad"
+    )
+    error = ErrorInfo("UsageError", unknown)
     _tell_validation(program, JobFailed(error))
 
 
@@ -205,12 +209,16 @@ def download_hubs(program: Program) -> None:
 def download_failed(program: Program) -> None:
     page, download = program.window.download_page, program.controllers.download
     page.hub_button.click()
-    message = f"The disk is full after 3.0 GiB of {SMALL.main}; what has arrived is kept."
-    download._link.event_received.emit(JobFailed(ErrorInfo("ResourceError", message)))
+    full = Sentence("The disk is full after {done} of {file}", done="3.0 GiB", file=SMALL.main)
+    message = Sentence("{problem}; what has arrived is kept.", problem=full)
+    download._link.event_received.emit(JobFailed(ErrorInfo("RoomError", message)))
     download.hub.submit("meta-llama/Llama-3.1-8B")
-    message = (
-        "meta-llama/Llama-3.1-8B is gated: accept its terms at "
-        f"{HUB}/meta-llama/Llama-3.1-8B, then give the program a token of that account."
+    message = Sentence(
+        "{repo_id} is gated: accept its terms at {page}, then give the program (or "
+        "HF_TOKEN) a token of that account, made at {token_page}.",
+        repo_id="meta-llama/Llama-3.1-8B",
+        page=f"{HUB}/meta-llama/Llama-3.1-8B",
+        token_page=f"{HUB}/settings/tokens",
     )
     download.hub._link.event_received.emit(JobFailed(ErrorInfo("HubAccessError", message)))
 
@@ -242,8 +250,9 @@ def server_busy(program: Program) -> None:
 def server_failed(program: Program) -> None:
     link = program.controllers.chat.engine.local
     link.event_received.emit(ServerStopped())
-    error = ErrorInfo("PortBusyError", "Port 8231 is in use. Port 8232 is free.")
-    link.event_received.emit(ServerFailed(error, 8232))
+    problem = Sentence("Port {port} is in use.", port=8231)
+    message = Sentence("{problem} Port {free} is free.", problem=problem, free=8232)
+    link.event_received.emit(ServerFailed(ErrorInfo("PortBusyError", message), 8232))
 
 
 # --- Library -----------------------------------------------------------------------------------
@@ -277,8 +286,11 @@ def move_dialog(program: Program) -> None:
 
 
 def library_failed(program: Program) -> None:
-    error = ErrorInfo("ResourceError", "model.safetensors: wrong bytes.", "sha256 differs")
+    template = "{name} holds folders that are not part of a checkpoint; nothing was removed."
+    error = ErrorInfo("UsageError", Sentence(template, name=CHECKPOINT.name))
     program.controllers.disk._link.event_received.emit(JobFailed(error))
+    # It looks at the disk again then, and this time that ends.
+    _scan(program, LibraryScanned(ITEMS, SPACE, True, FREE_UP))
 
 
 # --- Settings and what stands above every page -------------------------------------------------

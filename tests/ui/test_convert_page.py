@@ -15,6 +15,7 @@ from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionState
 from app.core.events import ErrorInfo
 from app.ui.pages.convert_page import ConvertPage
+from app.ui.widgets.plan_card import PlanCard
 from tests.ui.conversion_samples import JOB, PLAN, PROGRESS, REPORT
 from tests.ui.window_support import cells, texts
 
@@ -57,11 +58,26 @@ def test_plan_is_shown_as_a_table(
         "7.0 GiB of memory",
     ):
         assert expected in shown
-    assert "One tensor is quantized anew." in shown
+    assert PLAN.notes[0] in shown
     assert cells(page.plan.table) == [
         ["Q4_0", "int4 sym g32", "exact", "112", "700 MiB", "700 MiB"],
         ["IQ3_S", "int4 sym g128", "requantized", "1", "10.0 MiB", "12.0 MiB"],
     ]
+
+
+def test_a_narrow_plan_keeps_what_becomes_of_the_size(qtbot: QtBot) -> None:
+    card = PlanCard()
+    qtbot.addWidget(card)
+    card.show_plan(PLAN)
+    card.resize(1000, 300)
+    card.show()
+    assert not card.table.isColumnHidden(3)
+    needed = sum(card.table.sizeHintForColumn(column) for column in range(6))
+    card.resize(needed + 20, 300)
+    qtbot.waitUntil(lambda: card.table.isColumnHidden(3))
+    assert card.table.horizontalScrollBar().maximum() == 0
+    card.resize(1000, 300)
+    qtbot.waitUntil(lambda: not card.table.isColumnHidden(3))
 
 
 def test_progress_tells_share_speed_and_time_left(

@@ -12,8 +12,10 @@ from app.ui.formats import (
     estimate_remaining_s,
     format_duration,
     format_error,
+    format_kl,
     format_moment,
     format_parameters,
+    format_perplexity,
     format_rate,
 )
 from app.ui.language import Language
@@ -63,6 +65,29 @@ def test_parameters(count: int, text: str) -> None:
 )
 def test_only_no_error_is_zero(error: float, text: str) -> None:
     assert format_error(error) == text
+
+
+@pytest.mark.parametrize(
+    ("perplexity", "text"),
+    [(15.9, "15.90"), (16.234, "16.23"), (120.0, "120.00"), (3.1e8, "3.1e+08")],
+)
+def test_perplexity_has_two_decimals(perplexity: float, text: str) -> None:
+    assert format_perplexity(perplexity) == text
+
+
+@pytest.mark.parametrize(
+    ("kl", "text"),
+    [
+        (0.0, "0"),
+        (3e-8, "< 1e-6"),
+        (0.00042, "0.00042"),
+        (0.0312, "0.031"),
+        (0.3, "0.30"),
+        (1.53, "1.5"),
+    ],
+)
+def test_kl_has_two_significant_digits(kl: float, text: str) -> None:
+    assert format_kl(kl) == text
 
 
 @pytest.mark.parametrize(

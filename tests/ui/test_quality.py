@@ -103,10 +103,10 @@ def test_grids_stand_side_by_side_with_the_source(
 ) -> None:
     controller.finished.emit(replace(REPORT, evaluations=(OWN, W8, W3)))
     assert cells(page.evaluation.table) == [
-        ["Source", "6.0 GiB", "–", "15.9", "–", "–"],
-        ["This one: 4 bits (W4)", "84.0 MiB", "128 MiB", "16.234", "0.0312", "91.3 %"],
+        ["Source", "6.0 GiB", "–", "15.90", "–", "–"],
+        ["This one: 4 bits (W4)", "84.0 MiB", "128 MiB", "16.23", "0.031", "91.3 %"],
         ["8 bits (W8)", "140 MiB", "128 MiB", "15.91", "0.00042", "91.3 %"],
-        ["3 bits (W3)", "70.0 MiB", "128 MiB", "22.5", "0.3100", "91.3 %"],
+        ["3 bits (W3)", "70.0 MiB", "128 MiB", "22.50", "0.31", "91.3 %"],
     ]
     assert "1,533 tokens" in texts(page.evaluation)
     assert [button.text() for button in page.evaluation.choice_buttons] == [

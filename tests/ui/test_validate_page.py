@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app.controllers.validation import ValidationController, ValidationState
 from app.gui import Program
 from app.ui.pages.validate_page import ValidatePage
+from app.ui.widgets.chain_card import ChainCard
+from tests.ui.scene_samples import CHAIN
 from tests.ui.window_support import cells, drag_over, drop_on, texts
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "controllers"))
@@ -83,6 +87,20 @@ def test_a_red_row_shows_its_figures(
     qtbot.waitUntil(page.checks.row("first").figures.isVisible, timeout=TIMEOUT_MS)
     assert page.checks.row("first").accessibleName() == "The first check: fail"
     assert not page.verdict.convert_button.isVisible()
+
+
+@pytest.mark.parametrize("width", range(300, 900, 40))
+def test_no_line_of_the_chain_ends_in_an_arrow(qtbot: QtBot, width: int) -> None:
+    card = ChainCard()
+    qtbot.addWidget(card)
+    card.show_chain("Qwen3-4B", CHAIN)
+    card.resize(width, 300)
+    card.show()
+    labels = [label for label in card.findChildren(QLabel) if label is not card.name]
+    places = [(label.text(), label.mapTo(card, QPoint(0, 0))) for label in labels]
+    after = [(a, b) for (text, a), (_, b) in pairwise(places) if text == "→"]
+    assert len(after) == 4
+    assert all(a.x() < b.x() and abs(a.y() - b.y()) < 20 for a, b in after)
 
 
 def test_a_refusal_is_one_sentence_and_can_be_tried_again(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app.core.validation_events import ValidationChain
 from app.ui.item_models.row_model import Column
@@ -56,8 +56,13 @@ class ChainCard(Card):
     def _add_link(self, text: str) -> None:
         arrow = QLabel("→")
         set_role(arrow, "tone", "muted")
-        self._links.addWidget(arrow)
         chip = create_chip(shown(text) or self.tr("nothing"))
         if not text:
             set_role(chip, "tone", "danger")
-        self._links.addWidget(chip)
+        link = QWidget()  # of one piece: no line ends in an arrow
+        row = QHBoxLayout(link)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(self._links.spacing())
+        row.addWidget(arrow)
+        row.addWidget(chip)
+        self._links.addWidget(link)

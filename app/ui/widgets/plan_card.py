@@ -32,7 +32,12 @@ class PlanCard(Card):
             Column(
                 self.tr("How"), lambda g: path_label(g.path), tool_tip=lambda g: path_help(g.path)
             ),
-            Column(self.tr("Tensors"), lambda g: format_count(g.num_tensors), is_number=True),
+            Column(
+                self.tr("Tensors"),
+                lambda g: format_count(g.num_tensors),
+                is_number=True,
+                gives_way=1,
+            ),
             Column(self.tr("Before"), lambda g: format_bytes(g.source_bytes), is_number=True),
             Column(self.tr("After"), lambda g: format_bytes(g.output_bytes), is_number=True),
         ]

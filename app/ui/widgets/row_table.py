@@ -83,12 +83,21 @@ class RowTable(QTableView):
         self.setFixedHeight(self.horizontalHeader().sizeHint().height() + heights + spare)
 
     def _spread(self) -> None:
-        """Columns of one width, where all of them can be read then: else the table scrolls."""
+        """Columns of one width, where all of them can be read then: else each has what it needs,
+        some give way, and if that is not enough the table scrolls.
+        """
         if self._is_first_wide:
             return
         head, columns = self.horizontalHeader(), range(self.horizontalHeader().count())
-        needs = (max(head.sectionSizeHint(c), self.sizeHintForColumn(c)) for c in columns)
+        for column in self._giving_way:
+            self.setColumnHidden(column, False)
+        needs = [max(head.sectionSizeHint(c), self.sizeHintForColumn(c)) for c in columns]
         is_narrow = max(needs, default=0) * head.count() > self.viewport().width()
+        needed = sum(needs)
+        for column in self._giving_way:
+            if needed > self.viewport().width():
+                needed -= needs[column]
+                self.setColumnHidden(column, True)
         modes = QHeaderView.ResizeMode
         head.setSectionResizeMode(modes.ResizeToContents if is_narrow else modes.Stretch)
         head.setStretchLastSection(is_narrow)
