@@ -1526,15 +1526,15 @@
     </message>
     <message>
         <source>Loaded here {when}</source>
-        <translation>{when}在此加载</translation>
+        <translation>{when} 在此加载</translation>
     </message>
     <message>
         <source>Read {when}, as the file system says</source>
-        <translation>{when}读取（据文件系统）</translation>
+        <translation>{when} 读取（据文件系统）</translation>
     </message>
     <message>
         <source>Changed {when}; when it was read is not known</source>
-        <translation>{when}更改；不知何时被读取</translation>
+        <translation>{when} 更改；不知何时被读取</translation>
     </message>
     <message>
         <source>{grid}, lossless</source>
@@ -1646,8 +1646,16 @@
         <translation>文件夹</translation>
     </message>
     <message>
-        <source>Items: {count}, {size}  ·  {free} of {all} free</source>
-        <translation>{count} 项，{size}  ·  剩余 {free}，共 {all}</translation>
+        <source>{items}, {size}  ·  {free} of {all} free</source>
+        <translation>{items}，{size}  ·  剩余 {free}，共 {all}</translation>
+    </message>
+    <message>
+        <source>1 item</source>
+        <translation>1 项</translation>
+    </message>
+    <message>
+        <source>{count} items</source>
+        <translation>{count} 项</translation>
     </message>
     <message>
         <source>List a folder of mine…</source>
@@ -1973,7 +1981,7 @@
     </message>
     <message>
         <source>New folder</source>
-        <translation>新建文件夹</translation>
+        <translation>新文件夹</translation>
     </message>
     <message>
         <source>Browse…</source>
@@ -2441,8 +2449,20 @@
         <translation>移到回收站</translation>
     </message>
     <message>
-        <source>{count} items</source>
-        <translation>{count} 项</translation>
+        <source>Delete {count} items for good?</source>
+        <translation>永久删除 {count} 项？</translation>
+    </message>
+    <message>
+        <source>Move {count} items to the trash?</source>
+        <translation>把 {count} 项移到回收站？</translation>
+    </message>
+    <message>
+        <source>{size} will be free once the trash is emptied.</source>
+        <translation>清空回收站后将释放 {size}。</translation>
+    </message>
+    <message>
+        <source>{size} will be free once the trash is emptied. For other programs that use the Hugging Face cache, what is removed is gone, too.</source>
+        <translation>清空回收站后将释放 {size}。使用 Hugging Face 缓存的其他程序也无法再使用移除的内容。</translation>
     </message>
     <message>
         <source>Delete {name} for good?</source>
@@ -2453,16 +2473,8 @@
         <translation>把 {name} 移到回收站？</translation>
     </message>
     <message>
-        <source>{reason} It takes {size}, and nothing brings it back.</source>
-        <translation>{reason} 它占用 {size}，删除后无法恢复。</translation>
-    </message>
-    <message>
-        <source>It takes {size}, which are free once the trash is emptied.</source>
-        <translation>它占用 {size}，清空回收站后释放。</translation>
-    </message>
-    <message>
-        <source>Other programs that use the Hugging Face cache lose it, too.</source>
-        <translation>使用 Hugging Face 缓存的其他程序也会失去它。</translation>
+        <source>{reason} That frees {size} and cannot be undone.</source>
+        <translation>{reason}这会释放 {size}，且无法撤销。</translation>
     </message>
     <message>
         <source>and {count} more</source>
@@ -2710,8 +2722,8 @@
 <context>
     <name>RequestsCard</name>
     <message>
-        <source>Nothing runs. Requests show up here while they do.</source>
-        <translation>没有请求在运行。请求运行时会显示在这里。</translation>
+        <source>No requests at the moment. Each one appears here while it runs.</source>
+        <translation>目前没有请求。请求运行时会显示在这里。</translation>
     </message>
     <message>
         <source>Clear</source>
@@ -2769,6 +2781,10 @@
         <source>Log</source>
         <translation>日志</translation>
     </message>
+    <message>
+        <source>{state} ({status})</source>
+        <translation>{state}（{status}）</translation>
+    </message>
 </context>
 <context>
     <name>ResultsCard</name>
@@ -2777,8 +2793,8 @@
         <translation>找到的仓库</translation>
     </message>
     <message>
-        <source>Look at it</source>
-        <translation>查看</translation>
+        <source>Open</source>
+        <translation>打开</translation>
     </message>
     <message>
         <source>Found for “{words}” at {host}</source>
@@ -4887,10 +4903,6 @@
         <translation>提示词中有模型没有嵌入的 token。</translation>
     </message>
     <message>
-        <source>The prompt has {num_tokens} tokens; the context is planned for {max_model_len}, at least one of them for the reply.</source>
-        <translation>提示词有 {num_tokens} 个 token；上下文按 {max_model_len} 个规划，其中至少一个留给回复。</translation>
-    </message>
-    <message>
         <source>top_k must be 0 (off) or positive, not {top_k!r}.</source>
         <translation>top_k 必须是 0（关闭）或正数，而不是 {top_k!r}。</translation>
     </message>
@@ -5385,6 +5397,10 @@
     <message>
         <source>it does not say why</source>
         <translation>它没有说明原因</translation>
+    </message>
+    <message>
+        <source>The prompt has {num_tokens:,} tokens; the context is planned for {max_model_len:,}, at least one of them for the reply.</source>
+        <translation>提示词有 {num_tokens:,} 个 token；上下文按 {max_model_len:,} 个规划，其中至少一个留给回复。</translation>
     </message>
     <message>
         <source>Only a bundle has a list of what must be in it.</source>
@@ -6587,6 +6603,14 @@
         <translation>transformers 的模块没有自己的旋转位置编码</translation>
     </message>
     <message>
+        <source>exit code {code}, {word}</source>
+        <translation>退出代码 {code}，{word}</translation>
+    </message>
+    <message>
+        <source>exit code {code:#x}, {word}</source>
+        <translation>退出代码 {code:#x}，{word}</translation>
+    </message>
+    <message>
         <source>{reason}.</source>
         <translation>{reason}。</translation>
     </message>
@@ -6981,14 +7005,6 @@
     <message>
         <source>exit code {code}</source>
         <translation>退出代码 {code}</translation>
-    </message>
-    <message>
-        <source>exit code {code} ({word})</source>
-        <translation>退出代码 {code}，{word}</translation>
-    </message>
-    <message>
-        <source>exit code {code:#x} ({word})</source>
-        <translation>退出代码 {code:#x}，{word}</translation>
     </message>
     <message>
         <source>signal {number}</source>
@@ -7512,11 +7528,11 @@
     <name>ShortageBanner</name>
     <message>
         <source>{needed} are needed: {weights} for weights, {kv} for a context of {context} tokens, {workspace} to work in. {free} of {total} are free on the {place}.</source>
-        <translation>需要 {needed}：权重 {weights}，{context} 个 token的上下文 {kv}，工作区 {workspace}。{place} 共 {total}，可用 {free}。</translation>
+        <translation>需要 {needed}：权重 {weights}，{context} 个 token 的上下文 {kv}，工作区 {workspace}。{place} 共 {total}，可用 {free}。</translation>
     </message>
     <message>
         <source>{needed} are needed: {weights} for weights, {kv} for a context of {context} tokens, {workspace} to work in. {free} of the computer&apos;s {total} are free.</source>
-        <translation>需要 {needed}：权重 {weights}，{context} 个 token的上下文 {kv}，工作区 {workspace}。电脑共 {total}，可用 {free}。</translation>
+        <translation>需要 {needed}：权重 {weights}，{context} 个 token 的上下文 {kv}，工作区 {workspace}。电脑共 {total}，可用 {free}。</translation>
     </message>
     <message>
         <source>Held by {names}</source>

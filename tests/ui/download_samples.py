@@ -53,7 +53,7 @@ FOUND = RepositoryFound(
     endpoint="https://huggingface.co",
 )
 RESULTS = RepositoriesFound(
-    "qwen3 4b",
+    "qwen3 4b gguf",
     "https://huggingface.co",
     (
         FoundRepository("Qwen/Qwen3-4B-GGUF", 120_000, 310, "apache-2.0", False, "2025-05-21"),

@@ -146,7 +146,7 @@ def test_a_narrow_table_hides_columns_before_it_scrolls(
 
 def test_nothing_found_says_so(page: DownloadPage, controller: DownloadController) -> None:
     controller.hub.searched.emit(replace(RESULTS, repositories=()))
-    assert "huggingface.co has no model called “qwen3 4b”" in texts(page)
+    assert "huggingface.co has no model called “qwen3 4b gguf”" in texts(page)
     assert not page.results.open_button.isVisible()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QRect, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -16,6 +16,7 @@ from app.core.library_events import (
     Removed,
     TrashMissing,
 )
+from app.ui.item_models.library_model import LibraryColumn
 from app.ui.library_actions import LibraryAction, actions_for
 from app.ui.pages.library_page import LibraryPage
 from tests.ui.library_items import (
@@ -85,12 +86,33 @@ def test_items_stand_in_groups_the_largest_first(
         "[Damaged   1 · 1.0 GiB]",
         "org/broken",
     ]
-    assert "Items: 6, 8.1 GiB" in texts(library_page)
+    assert "6 items, 8.1 GiB" in texts(library_page)
     library_page.table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
     assert _rows(library_page)[1:3] == ["SmolLM2", "团队/通义千问 2.5"]
     library_page.table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
     assert _rows(library_page)[0] == "[Ready to chat   2 · 2.1 GiB]"  # groups keep their order
     assert _rows(library_page)[1:3] == ["团队/通义千问 2.5", "SmolLM2"]
+
+
+def test_one_item_is_told_as_one(library_page: LibraryPage, disk: QuietDisk) -> None:
+    disk.scanned.emit(scanned(SMALL))
+    assert "1 item, 102 MiB" in texts(library_page)
+
+
+def test_the_arrow_of_the_order_lies_on_no_word(library_page: LibraryPage, disk: QuietDisk) -> None:
+    disk.scanned.emit(scanned(*ITEMS))
+    library_page.resize(1000, 700)
+    head, size = library_page.table.header(), LibraryColumn.SIZE
+    left, right = head.sectionPosition(size), head.sectionPosition(size) + head.sectionSize(size)
+    drawn = head.grab(QRect(left, 2, right - left, head.height() - 6)).toImage()
+    columns = [
+        len({drawn.pixel(x, y) for y in range(drawn.height())}) > 1 for x in range(drawn.width())
+    ]
+    before = len(columns) - columns[::-1].index(True)  # the arrow ends here
+    blank = next(x for x in range(before - 1, 0, -1) if not columns[x])
+    assert 3 < before - blank < 14, "an arrow is no word"
+    assert not any(columns[blank - 3 : blank])
+    assert any(columns[: blank - 3]), "the word stands before it"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +230,8 @@ def test_del_asks_first(qtbot: QtBot, library_page: LibraryPage, disk: QuietDisk
     select(library_page, CHECKPOINT, SMALL)
     qtbot.keyClick(library_page.table, Qt.Key.Key_Delete)
     dialog = remove_dialog(library_page)
-    assert "2 items" in dialog.title.text()
+    assert dialog.title.text() == "Move 2 items to the trash?"
+    assert dialog.text.text() == "2.1 GiB will be free once the trash is emptied."
     assert dialog.keep_button.isDefault()
     dialog.keep_button.click()
     assert disk.asked == [("refresh",)]

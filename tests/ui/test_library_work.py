@@ -42,6 +42,7 @@ def test_a_verification_shows_its_way_and_its_end(
 ) -> None:
     disk._set_work(DiskWork.VERIFYING)
     disk.verify_begun.emit(SOURCE)
+    assert "0 B of 3.0 GiB" in texts(library_page.work)
     disk.verify_progressed.emit(VerifyProgressed(SOURCE.key, "Qwen.gguf", GIB, 3 * GIB))
     assert "Qwen.gguf  ·  1.0 GiB of 3.0 GiB" in texts(library_page.work)
     assert library_page.work.progress.value() == 333

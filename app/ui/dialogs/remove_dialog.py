@@ -41,24 +41,26 @@ class RemoveDialog(QDialog):
         self._build()
 
     def _question(self) -> str:
-        name = self.items[0].name
         if len(self.items) > 1:
-            name = self.tr("{count} items").format(count=len(self.items))
-        if self.is_permanent:
-            return self.tr("Delete {name} for good?").format(name=name)
-        return self.tr("Move {name} to the trash?").format(name=name)
+            permanent = self.tr("Delete {count} items for good?")
+            text = permanent if self.is_permanent else self.tr("Move {count} items to the trash?")
+            return text.format(count=len(self.items))
+        permanent = self.tr("Delete {name} for good?")
+        text = permanent if self.is_permanent else self.tr("Move {name} to the trash?")
+        return text.format(name=self.items[0].name)
 
     def _explanation(self, reason: str) -> str:
         size = format_bytes(sum(item.size_bytes for item in self.items))
         if self.is_permanent:
-            text = self.tr("{reason} It takes {size}, and nothing brings it back.")
+            text = self.tr("{reason} That frees {size} and cannot be undone.")
             return text.format(reason=reason, size=size)
-        text = self.tr("It takes {size}, which are free once the trash is emptied.")
-        sentences = [text.format(size=size)]
+        text = self.tr("{size} will be free once the trash is emptied.")
         if any(item.place is ItemPlace.HUB for item in self.items):
-            text = self.tr("Other programs that use the Hugging Face cache lose it, too.")
-            sentences.append(text)
-        return " ".join(sentences)
+            text = self.tr(
+                "{size} will be free once the trash is emptied. For other programs that use the "
+                "Hugging Face cache, what is removed is gone, too."
+            )
+        return text.format(size=size)
 
     def _paths(self) -> str:
         paths = [str(item.path) for item in self.items]

@@ -40,6 +40,8 @@ KINDS = (
     ItemKind.OTHER,
 )
 _Group = tuple[ItemKind, list[LibraryItem]]
+# Behind a title at the right, where the arrow of its order is drawn: else it lies on the word.
+_ARROW_ROOM = "\N{NO-BREAK SPACE}" * 4
 _GROUP = 0  # internal id of a group; an item has its group's number + 1
 
 
@@ -202,7 +204,8 @@ class LibraryModel(QAbstractItemModel):
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self._titles()[LibraryColumn(section)]
+            is_sorted_number = section == LibraryColumn.SIZE == self._column
+            return self._titles()[LibraryColumn(section)] + _ARROW_ROOM * is_sorted_number
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _ALIGNMENTS[section == LibraryColumn.SIZE]
         return None

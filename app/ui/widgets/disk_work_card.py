@@ -55,13 +55,14 @@ class DiskWorkCard(Card):
 
     def show_verifying(self, item: LibraryItem) -> None:
         """Nothing was read yet."""
-        self._show(self.tr("Verifying {name}").format(name=item.name), "", "muted", is_running=True)
-        self._show_progress(0, max(item.size_bytes, 1))
+        title, amount = self.tr("Verifying {name}"), self._amount(0, item.size_bytes)
+        self._show(title.format(name=item.name), amount, "muted", is_running=True)
+        self._show_progress(0, item.size_bytes)
 
     def show_verify_progress(self, progress: VerifyProgressed) -> None:
         """How far it is."""
         self._show_progress(progress.done_bytes, progress.total_bytes)
-        self._text.setText(self._amount(progress.file, progress.done_bytes, progress.total_bytes))
+        self._show_part(progress.file, progress.done_bytes, progress.total_bytes)
 
     def show_verified(self, result: VerifyFinished, *, has_source: bool) -> None:
         """The end of it; `has_source`: a broken checkpoint can be converted again."""
@@ -92,7 +93,7 @@ class DiskWorkCard(Card):
     def show_move_progress(self, progress: MoveProgressed) -> None:
         """How far it is."""
         self._show_progress(progress.done_bytes, progress.total_bytes)
-        self._text.setText(self._amount(progress.name, progress.done_bytes, progress.total_bytes))
+        self._show_part(progress.name, progress.done_bytes, progress.total_bytes)
 
     def show_stopping(self) -> None:
         """It was cancelled, and has not ended yet."""
@@ -101,6 +102,7 @@ class DiskWorkCard(Card):
     def _show(self, title: str, text: str, tone: str, *, is_running: bool) -> None:
         self._title.setText(title)
         self._text.setText(text)
+        self._text.setVisible(bool(text))
         set_role(self._title, "tone", "text" if is_running else tone)
         set_role(self._text, "tone", "muted" if is_running or tone == "success" else "text")
         self.progress.setAccessibleName(title)
@@ -117,10 +119,13 @@ class DiskWorkCard(Card):
         self.progress.setRange(0, _STEPS)
         self.progress.setValue(min(_STEPS, done_bytes * _STEPS // max(total_bytes, 1)))
 
-    def _amount(self, name: str, done_bytes: int, total_bytes: int) -> str:
+    def _show_part(self, name: str, done_bytes: int, total_bytes: int) -> None:
+        self._text.setText(f"{name}  ·  {self._amount(done_bytes, total_bytes)}")
+        self._text.show()
+
+    def _amount(self, done_bytes: int, total_bytes: int) -> str:
         done, total = format_bytes(done_bytes), format_bytes(total_bytes)
-        amount = self.tr("{done} of {total}").format(done=done, total=total)
-        return f"{name}  ·  {amount}"
+        return self.tr("{done} of {total}").format(done=done, total=total)
 
     def _build(self) -> None:
         for button in (self.fetch_button, self.convert_button):

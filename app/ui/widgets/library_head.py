@@ -81,17 +81,24 @@ class LibraryHead(QWidget):
         total = sum(item.size_bytes for item in scanned.items)
         space = scanned.space
         facts = {
-            "count": len(scanned.items),
+            "items": self._count(len(scanned.items)),
             "size": format_bytes(total),
             "free": format_bytes(space.free_bytes),
             "all": format_bytes(space.total_bytes),
         }
-        text = self.tr("Items: {count}, {size}  ·  {free} of {all} free").format(**facts)
+        text = self.tr("{items}, {size}  ·  {free} of {all} free").format(**facts)
         self.summary.setText(text)
         used = space.total_bytes - space.free_bytes
         self.volume.setValue(used * _STEPS // max(space.total_bytes, 1))
         self.volume.setToolTip(str(space.path))
         self.volume.show()
+
+    def _count(self, num_items: int) -> str:
+        return (
+            self.tr("1 item")
+            if num_items == 1
+            else self.tr("{count} items").format(count=num_items)
+        )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
@@ -45,7 +45,9 @@ class RequestsCard(Card):
         super().__init__(parent=parent)
         self._shown: dict[str, RequestRow] = {}
         self._finished: tuple[LoggedRequest, ...] = ()
-        self.empty = QLabel(self.tr("Nothing runs. Requests show up here while they do."))
+        self.empty = QLabel(
+            self.tr("No requests at the moment. Each one appears here while it runs.")
+        )
         self._running = QVBoxLayout()
         self.more = QLabel()
         self.count = QLabel()
@@ -178,4 +180,7 @@ def _result(request: LoggedRequest) -> str:
     event = request.event
     text = request_state_text(event.state)
     is_refused = event.state is ServerRequestState.FAILED and event.status is not None
-    return f"{text} ({event.status})" if is_refused else text
+    if not is_refused:
+        return text
+    refused = QCoreApplication.translate("RequestsCard", "{state} ({status})")
+    return refused.format(state=text, status=event.status)

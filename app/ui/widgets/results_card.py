@@ -30,7 +30,7 @@ class ResultsCard(Card):
             label.setWordWrap(True)
         name = self.tr("Repositories that were found")
         self.table = RowTable(self._create_columns(), name, is_first_wide=True)
-        self.open_button = QPushButton(self.tr("Look at it"))
+        self.open_button = QPushButton(self.tr("Open"))
         self._build()
 
     @property
