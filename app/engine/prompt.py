@@ -99,8 +99,8 @@ class PromptEncoder:
             raise UsageError("The prompt holds a token that the model has no embedding for.")
         if len(token_ids) >= self._max_model_len:
             raise ContextLengthError(
-                "The prompt has {num_tokens} tokens; the context is planned for {max_model_len}, "
-                "at least one of them for the reply.",
+                "The prompt has {num_tokens:,} tokens; the context is planned for "
+                "{max_model_len:,}, at least one of them for the reply.",
                 num_tokens=len(token_ids),
                 max_model_len=self._max_model_len,
             )

@@ -39,10 +39,10 @@ class Postmortem:
 def describe_exit(exit_code: int) -> str:
     """`exit code 1`, and the signal or Windows' word where there is one."""
     if exit_code < 0:
-        return Sentence("exit code {code} ({word})", code=exit_code, word=_signal_name(-exit_code))
+        return Sentence("exit code {code}, {word}", code=exit_code, word=_signal_name(-exit_code))
     word = _WINDOWS_CODES.get(exit_code, "") if sys.platform == "win32" else ""
     if word:
-        return Sentence("exit code {code:#x} ({word})", code=exit_code, word=word)
+        return Sentence("exit code {code:#x}, {word}", code=exit_code, word=word)
     return Sentence("exit code {code}", code=exit_code)
 
 

@@ -11,9 +11,13 @@ from app.core.events import (
     EngineStateChanged,
     ErrorInfo,
     Event,
+    FinishReason,
     MemorySampled,
     PrefillProgressed,
+    RequestFailed,
+    RequestFinished,
     TokensGenerated,
+    Usage,
     WorkerDied,
 )
 from app.gui import Program
@@ -105,18 +109,32 @@ def chat_generating(program: Program) -> None:
 
 def chat_reply_failed(program: Program) -> None:
     chat = program.controllers.chat
-    chat.stop()
+    reply = chat._reply
+    assert reply is not None
+    usage = Usage(12, 0, 30, 0.4, 0.9)
+    tell_engine(program, RequestFinished(reply.request_id, FinishReason.STOP, usage))
+    chat.regenerate()
+    refused = chat._reply
+    assert refused is not None
     error = ContextLengthError(
-        "The prompt has {num_tokens} tokens; the context is planned for {max_model_len}, "
-        "at least one of them for the reply.",
+        "The prompt has {num_tokens:,} tokens; the context is planned for "
+        "{max_model_len:,}, at least one of them for the reply.",
         num_tokens=9120,
         max_model_len=8192,
     )
-    chat.reply_failed.emit(chat.conversation.conversation_id, ErrorInfo.from_exception(error))
+    tell_engine(program, RequestFailed(refused.request_id, ErrorInfo.from_exception(error)))
 
 
 def chat_engine_died(program: Program) -> None:
-    tell_engine(program, WorkerDied(-9))
+    chat = program.controllers.chat
+    chat.regenerate()
+    reply = chat._reply
+    assert reply is not None
+    tell_engine(
+        program,
+        TokensGenerated(reply.request_id, (1,), "Because air scatters **blue** light more than "),
+        WorkerDied(-9),
+    )
 
 
 def _memory(second: int) -> MemorySampled:

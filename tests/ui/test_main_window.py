@@ -209,3 +209,20 @@ def test_messages_of_different_kinds_stand_together(program: Program) -> None:
 def activate(qtbot: QtBot, program: Program) -> None:
     with qtbot.waitActive(program.window, timeout=20_000):
         program.window.activateWindow()
+
+
+def test_side_columns_leave_room_for_larger_text(program: Program) -> None:
+    page, appearance = program.window.chat_page, program.window.appearance
+    program.window.resize(1280, 800)
+    assert page.panel.isVisible()
+    assert page.conversations.isVisible()
+    for _ in range(3):
+        appearance.zoom(1)
+    assert program.settings.values.font_percent == 130
+    assert not page.panel.isVisible()
+    assert page.conversations.isVisible()
+    page.toggle_panel()
+    appearance.zoom(1)
+    assert page.panel.isVisible(), "the user may still have it"
+    appearance.zoom(0)
+    assert page.panel.isVisible()

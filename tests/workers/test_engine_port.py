@@ -163,7 +163,7 @@ def test_what_is_kept_of_a_crash_holds_neither_key_nor_prompt(
     report = engine.wait_for(WorkerDied).report
     assert report is not None
     text = report.read_text(encoding="utf-8")
-    assert "The engine process ended by itself with exit code -11 (SIGSEGV)." in text
+    assert "The engine process ended by itself with exit code -11, SIGSEGV." in text
     assert "Fatal Python error: Segmentation fault" in text
     assert "app/workers/child.py" in text
     assert KEY not in text

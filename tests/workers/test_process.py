@@ -98,7 +98,7 @@ def test_a_native_crash_is_kept_in_a_report(worker: WorkerProcess, inbox: Inbox)
     assert died.exit_code == -signal.SIGSEGV
     assert died.report is not None
     text = died.report.read_text(encoding="utf-8")
-    assert "The fake_service process ended by itself with exit code -11 (SIGSEGV)." in text
+    assert "The fake_service process ended by itself with exit code -11, SIGSEGV." in text
     assert "Fatal Python error: Segmentation fault" in text
     assert "in _serve" in text
     assert list_reports() == (died.report,)

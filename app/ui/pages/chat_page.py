@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -20,6 +20,7 @@ from app.ui.dialogs.conversation_exchange import ConversationExchange
 from app.ui.dialogs.file_attacher import FileAttacher
 from app.ui.pages.page import Page
 from app.ui.preset_keeper import PresetKeeper
+from app.ui.side_columns import SideColumns
 from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar
 from app.ui.widgets.composer import Composer
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from app.hub.library import LibraryEntry
 
 _COMPOSER_WIDTH = 780
-# A window that becomes narrower than this folds a side column; one that becomes wider unfolds it.
-_PANEL_WIDTH, _CONVERSATIONS_WIDTH = 1060, 760
 
 
 class ChatPage(Page):
@@ -62,9 +61,9 @@ class ChatPage(Page):
         self._presets = presets
         self._has_starter = has_starter
         self._entries: tuple[LibraryEntry, ...] = ()
-        self._width = -1
         self.conversations = ConversationPanel()
         self.top_bar = ChatTopBar()
+        self._columns = SideColumns(self.top_bar)
         self.banners = ChatBanners()
         self.transcript = TranscriptView()
         self.empty = EmptyChat()
@@ -91,7 +90,7 @@ class ChatPage(Page):
 
     def take_over(self, old: ChatPage) -> None:
         """Shows what `old` shows: the same conversation, and what is being written."""
-        self._width = old._width
+        self._columns.take_over(old._columns)
         self.set_entries(old._entries)
         self._keeper.show_model(self._model_name)
         self._on_conversation_opened(self._controller.conversation)
@@ -153,15 +152,13 @@ class ChatPage(Page):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        width, before = event.size().width(), self._width
-        self._width = width
-        self.panel.fit(width)
-        for button, least in (
-            (self.top_bar.panel_button, _PANEL_WIDTH),
-            (self.top_bar.conversations_button, _CONVERSATIONS_WIDTH),
-        ):
-            if (width < least) != (0 <= before < least):
-                button.setChecked(width >= least)
+        self.panel.fit(event.size().width())
+        self._columns.fit(event.size().width())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._columns.fit_again()
 
     # --- the controller's signals ----------------------------------------------------------------
 
