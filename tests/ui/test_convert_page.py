@@ -7,15 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionState
 from app.core.events import ErrorInfo
 from app.ui.pages.convert_page import ConvertPage
+from app.ui.widgets.page_column import PageColumn
 from app.ui.widgets.plan_card import PlanCard
+from app.ui.widgets.report_card import ReportCard
 from tests.ui.conversion_samples import JOB, PLAN, PROGRESS, REPORT
 from tests.ui.window_support import cells, texts
 
@@ -78,6 +80,38 @@ def test_a_narrow_plan_keeps_what_becomes_of_the_size(qtbot: QtBot) -> None:
     assert card.table.horizontalScrollBar().maximum() == 0
     card.resize(1000, 300)
     qtbot.waitUntil(lambda: not card.table.isColumnHidden(3))
+
+
+@pytest.mark.parametrize(("width", "num_columns"), [(864, 4), (516, 2)])
+def test_tiles_of_a_report_are_of_one_width(qtbot: QtBot, width: int, num_columns: int) -> None:
+    card = ReportCard()
+    qtbot.addWidget(card)
+    card.show_report(REPORT)
+    card.resize(width, 600)
+    card.show()
+    qtbot.waitUntil(lambda: len({tile.x() for tile in card.tiles}) == num_columns)
+    widths = [tile.width() for tile in card.tiles]
+    assert max(widths) - min(widths) <= 1
+    assert sum(widths[:num_columns]) < card.width() == width
+
+
+@pytest.mark.parametrize("width", [500, 910, 924, 930, 944, 1400])
+def test_a_scroll_bar_does_not_move_the_column(qtbot: QtBot, width: int) -> None:
+    page = PageColumn()
+    qtbot.addWidget(page)
+    first, tall = QLabel("first"), QLabel("tall")
+    page.rows.addWidget(first)
+    page.rows.addWidget(tall)
+    page.close_rows()
+    page.resize(width, 300)
+    page.show()
+    QApplication.processEvents()
+    before = first.mapTo(page, QPoint(0, 0)).x()
+    tall.setFixedHeight(900)
+    qtbot.waitUntil(lambda: page.verticalScrollBar().maximum() > 0)
+    QApplication.processEvents()
+    assert page.viewport().width() < width
+    assert abs(first.mapTo(page, QPoint(0, 0)).x() - before) <= 1
 
 
 def test_progress_tells_share_speed_and_time_left(

@@ -120,6 +120,7 @@ class ErrorCard(Card):
         head.addWidget(self.body, 1)
         head.addWidget(self.copy_button, 0, top)
         buttons = QHBoxLayout()
+        buttons.setSpacing(10)
         for button in (self.chat_button, self.resume_button):
             set_role(button, "kind", "primary")
         set_role(self._details_button, "kind", "link")

@@ -31,10 +31,11 @@ class PageColumn(QScrollArea):
         self.setWidget(content)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The column stays where it is when a scroll bar comes or goes."""
+        """The column begins where it did when a scroll bar comes or goes."""
         super().resizeEvent(event)
         bar_width = self.width() - self.viewport().width()
-        self._centred.setContentsMargins(bar_width, 0, 0, 0)
+        beside = max(0, (self.width() - _COLUMN_WIDTH) // 2)
+        self._centred.setContentsMargins(min(bar_width, beside), 0, 0, 0)
 
     def close_rows(self) -> None:
         """All room that is left stays below the last row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.core.conversion_events import ConversionReport
@@ -16,6 +16,8 @@ from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.saved_label import SavedLabel
 
 _TILES_PER_ROW = 4
+_TILES_PER_NARROW_ROW = 2
+_WIDE = 680  # pixels in which four tiles show a size before and after in one line
 
 
 class ReportCard(Card):
@@ -40,6 +42,8 @@ class ReportCard(Card):
         self.saved = SavedLabel()
         self._tiles = QGridLayout()
         self._tiles.setSpacing(10)
+        self._per_row = _TILES_PER_ROW
+        self.tiles: list[QWidget] = []
         self.chat_button = QPushButton(self.tr("Chat with it"))
         self.folder_button = QPushButton(self.tr("Open folder"))
         self.save_button = QPushButton(self.tr("Save report…"))
@@ -86,8 +90,24 @@ class ReportCard(Card):
             (format_duration(report.seconds), self.tr("time")),
             (format_bytes(report.peak_rss_bytes), self.tr("peak memory")),
         ]
-        for position, (value, caption) in enumerate(facts):
-            self._tiles.addWidget(_create_tile(value, caption), *divmod(position, _TILES_PER_ROW))
+        self.tiles = [_create_tile(value, caption) for value, caption in facts]
+        self._arrange_tiles()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        per_row = _TILES_PER_ROW if event.size().width() >= _WIDE else _TILES_PER_NARROW_ROW
+        if per_row != self._per_row:
+            self._per_row = per_row
+            self._arrange_tiles()
+
+    def _arrange_tiles(self) -> None:
+        """All of one width."""
+        for tile in self.tiles:
+            self._tiles.removeWidget(tile)
+        for position, tile in enumerate(self.tiles):
+            self._tiles.addWidget(tile, *divmod(position, self._per_row))
+        for column in range(_TILES_PER_ROW):
+            self._tiles.setColumnStretch(column, 1 if column < self._per_row else 0)
 
     def _on_chat_clicked(self) -> None:
         if self._report is not None:
