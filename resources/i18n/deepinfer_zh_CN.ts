@@ -2632,12 +2632,16 @@
         <translation>‹ 返回搜索结果</translation>
     </message>
     <message>
-        <source>Go on downloading</source>
-        <translation>继续下载</translation>
-    </message>
-    <message>
         <source>To the list (all of it is here)</source>
         <translation>加入列表（已全部在本机）</translation>
+    </message>
+    <message>
+        <source>Go on downloading ({size})</source>
+        <translation>继续下载（{size}）</translation>
+    </message>
+    <message>
+        <source>Download ({size})</source>
+        <translation>下载（{size}）</translation>
     </message>
     <message>
         <source>{grid}: {n} tokens ({m} with an 8-bit KV cache)</source>

@@ -17,10 +17,15 @@ from app.controllers.chat_engine import ChatEngine
 from app.controllers.server import ServerController, ServerState
 from app.core.keychain import Keychain
 from app.core.paths import keys_dir, settings_path
-from app.core.server_events import ServerRequestEvent, ServerRequestState
+from app.core.server_events import (
+    ServerRequestEvent,
+    ServerRequestProgressed,
+    ServerRequestState,
+)
 from app.core.settings_store import SettingsStore
 from app.gui import Program
 from app.ui.pages.server_page import ServerPage
+from app.ui.widgets.request_row import RequestRow
 from app.ui.widgets.server_toggle import ServerToggle
 from tests.ui.window_support import cells, texts
 
@@ -156,6 +161,18 @@ def test_requests_come_go_and_are_cancelled(
     qtbot.waitUntil(lambda: page.requests.running_rows == (second,), timeout=TIMEOUT_MS)
     (row,) = cells(page.requests.table)
     assert row[-1] == "cancelled"
+
+
+def test_a_narrow_row_still_names_the_model(qtbot: QtBot) -> None:
+    row = RequestRow("1")
+    qtbot.addWidget(row)
+    state = ServerRequestState.DECODING
+    common = ("Continue", "Qwen3-4B", "/v1/chat/completions", state)
+    row.show_request(ServerRequestProgressed("1", *common, 200, 812, 96, 31.0))
+    row.resize(440, row.sizeHint().height())
+    row.show()
+    assert row.facts.text().endswith("Qwen3-4B")
+    assert row.counts.text() == "prompt 812  ·  96 tokens  ·  31.0 tok/s"
 
 
 def test_the_log_shows_the_latest_first_and_can_be_cleared(

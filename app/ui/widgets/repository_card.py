@@ -83,11 +83,11 @@ class RepositoryCard(Card):
         set_role(self.verdict, "tone", tone)
         self.download_button.setEnabled(not model.is_refused)
         left = model.num_bytes - model.found_bytes
-        verb = self.tr("Go on downloading") if model.found_bytes else self.tr("Download")
-        text = (
-            f"{verb} ({format_bytes(left)})" if left else self.tr("To the list (all of it is here)")
-        )
-        self.download_button.setText(text)
+        text = self.tr("To the list (all of it is here)")
+        if left:
+            rest = self.tr("Go on downloading ({size})")
+            text = rest if model.found_bytes else self.tr("Download ({size})")
+        self.download_button.setText(text.format(size=format_bytes(left)))
 
     def _describe_contexts(self, model: OfferedModel) -> str:
         """What the user could choose instead at the conversion."""
