@@ -15,10 +15,11 @@ from app.controllers.conversion import ConversionController
 from app.controllers.conversion_job import ConversionState
 from app.core.events import ErrorInfo
 from app.ui.pages.convert_page import ConvertPage
+from app.ui.widgets.evaluation_card import EvaluationCard
 from app.ui.widgets.page_column import PageColumn
 from app.ui.widgets.plan_card import PlanCard
 from app.ui.widgets.report_card import ReportCard
-from tests.ui.conversion_samples import JOB, PLAN, PROGRESS, REPORT
+from tests.ui.conversion_samples import JOB, OWN, PLAN, PROGRESS, REPORT, W3, W8
 from tests.ui.window_support import cells, texts
 
 
@@ -67,19 +68,34 @@ def test_plan_is_shown_as_a_table(
     ]
 
 
-def test_a_narrow_plan_keeps_what_becomes_of_the_size(qtbot: QtBot) -> None:
+@pytest.mark.parametrize("width", range(520, 1000, 40))
+def test_a_narrow_plan_keeps_what_becomes_of_the_size(qtbot: QtBot, width: int) -> None:
     card = PlanCard()
     qtbot.addWidget(card)
     card.show_plan(PLAN)
-    card.resize(1000, 300)
+    for at in (1000, width, 1000):
+        card.resize(at, 300)
+        card.show()
+        QApplication.processEvents()
+        table = card.table
+        assert table.horizontalHeader().length() <= table.viewport().width()
+        assert table.horizontalScrollBar().maximum() == 0
+        assert at not in (520, 1000) or table.isColumnHidden(3) == (at == 520)
+        assert not table.isColumnHidden(5)
+
+
+def test_a_narrow_table_of_grids_keeps_perplexity_and_kl(qtbot: QtBot) -> None:
+    card = EvaluationCard()
+    qtbot.addWidget(card)
+    card.show_report(replace(REPORT, evaluations=(OWN, W8, W3)))
+    card.resize(516, 600)
     card.show()
-    assert not card.table.isColumnHidden(3)
-    needed = sum(card.table.sizeHintForColumn(column) for column in range(6))
-    card.resize(needed + 20, 300)
-    qtbot.waitUntil(lambda: card.table.isColumnHidden(3))
-    assert card.table.horizontalScrollBar().maximum() == 0
-    card.resize(1000, 300)
-    qtbot.waitUntil(lambda: not card.table.isColumnHidden(3))
+    QApplication.processEvents()
+    table = card.table
+    assert table.isColumnHidden(2)
+    assert not any(table.isColumnHidden(column) for column in (0, 1, 3, 4))
+    assert table.horizontalHeader().length() <= table.viewport().width()
+    assert "128 MiB" in table.text()
 
 
 @pytest.mark.parametrize(("width", "num_columns"), [(864, 4), (516, 2)])

@@ -146,10 +146,10 @@ class EvaluationCard(Card):
         return [
             Column(self.tr("Grid"), lambda r: r.name, tool_tip=lambda r: r.help),
             Column(self.tr("Size"), lambda r: r.size, is_number=True),
-            Column(self.tr("Memory"), lambda r: r.memory, is_number=True),
+            Column(self.tr("Memory"), lambda r: r.memory, is_number=True, gives_way=2),
             Column(self.tr("Perplexity"), lambda r: r.perplexity, is_number=True),
             Column(self.tr("Mean KL"), lambda r: r.kl, is_number=True),
-            Column(self.tr("Agreement"), lambda r: r.agreement, is_number=True),
+            Column(self.tr("Agreement"), lambda r: r.agreement, is_number=True, gives_way=1),
         ]
 
     def _build(self) -> None:

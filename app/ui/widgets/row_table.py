@@ -92,15 +92,19 @@ class RowTable(QTableView):
         for column in self._giving_way:
             self.setColumnHidden(column, False)
         needs = [max(head.sectionSizeHint(c), self.sizeHintForColumn(c)) for c in columns]
-        is_narrow = max(needs, default=0) * head.count() > self.viewport().width()
-        needed = sum(needs)
+        width = self.viewport().width()
+        if max(needs, default=0) * head.count() <= width:
+            head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+            return
         for column in self._giving_way:
-            if needed > self.viewport().width():
-                needed -= needs[column]
+            if sum(needs) > width:
+                needs[column] = 0
                 self.setColumnHidden(column, True)
-        modes = QHeaderView.ResizeMode
-        head.setSectionResizeMode(modes.ResizeToContents if is_narrow else modes.Stretch)
-        head.setStretchLastSection(is_narrow)
+        head.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        kept = [column for column in columns if needs[column]]
+        spare = max(0, width - sum(needs)) // len(kept)
+        for column in kept:
+            head.resizeSection(column, needs[column] + spare)
 
     def _make_room_for_first_column(self) -> None:
         head = self.horizontalHeader()
