@@ -22,7 +22,7 @@ from app.gui import Program
 from app.ui.dialogs.crash_report_dialog import CrashReportDialog
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.problems import Way, describe
-from app.ui.widgets.banner import Banner
+from app.ui.widgets.banner import Banner, BannerTone
 from app.ui.widgets.problem_banner import ProblemBanner
 from app.ui.widgets.shortage_banner import ShortageBanner
 from app.workers.commands import Command, LoadModel
@@ -189,3 +189,31 @@ def test_banners_that_come_one_after_the_other_have_room(qtbot: QtBot, program: 
     assert len(stack.banners) == 2
     for banner in stack.banners:
         assert banner.height() >= banner.heightForWidth(banner.width())
+
+
+def test_a_banner_with_room_has_no_scroll_bar_at_any_width(program: Program) -> None:
+    """A bar narrows the texts, so that they need the bar: it must not be there to begin with."""
+    stack = program.window.chat_page.banners
+    for width in range(800, 1000, 7):
+        program.window.resize(width, 800)
+        stack.show_error(SHORT)
+        for _ in range(6):
+            QApplication.processEvents()
+        banner = stack.banners[-1]
+        assert stack.verticalScrollBar().maximum() == 0, width
+        assert banner.mapTo(stack, banner.rect().bottomLeft()).y() < stack.height(), width
+        stack.clear_errors()
+
+
+def test_the_newest_of_many_banners_is_in_view(qtbot: QtBot, program: Program) -> None:
+    window = program.window
+    window.resize(683, 384)
+    window.show_message("a", "A warning.", BannerTone.WARNING)
+    window.show_error(ErrorInfo.from_exception(RuntimeError("list index out of range")))
+    window.show_message("c", "Something of no concern.", BannerTone.INFO)
+    stack = window.banners
+    newest = stack.banners[-1]
+    qtbot.waitUntil(lambda: stack.verticalScrollBar().maximum() > 0, timeout=5000)
+    qtbot.waitUntil(
+        lambda: newest.mapTo(stack, newest.rect().bottomLeft()).y() < stack.height(), timeout=5000
+    )

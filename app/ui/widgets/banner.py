@@ -127,6 +127,7 @@ class BannerStack(QScrollArea):
         self._content = QWidget()
         self._content.installEventFilter(self)
         self.setWidget(self._content)
+        self.verticalScrollBar().rangeChanged.connect(self._show_newest)
         self.rows = QVBoxLayout(self._content)
         self.rows.setContentsMargins(16, 10, 16, 6)
         self.rows.setSpacing(8)
@@ -181,7 +182,13 @@ class BannerStack(QScrollArea):
         needed = self.rows.totalHeightForWidth(self.width())
         if needed < 0:  # no text among them wraps
             needed = self.rows.totalSizeHint().height()
-        height = min(needed, round(self.window().height() * _MOST_OF_WINDOW))
+        most = round(self.window().height() * _MOST_OF_WINDOW)
+        # A bar that is there already narrows the texts, which then need more height, and the bar.
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAlwaysOff if needed <= most else policy.ScrollBarAsNeeded
+        )
+        height = min(needed, most)
         if height != self.height():
             self.setFixedHeight(height)
             if (parent := self.parentWidget()) is not None and (layout := parent.layout()):

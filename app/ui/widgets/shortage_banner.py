@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.events import ErrorInfo
 from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
+from app.core.sentence import listing
 from app.core.units import format_bytes
 from app.ui.problems import Problem, Way, describe
 from app.ui.sentences import shown
@@ -124,7 +125,7 @@ def holders_text(holders: tuple[MemoryHolder, ...]) -> str:
         for one in holders
     ]
     return (
-        translate("ShortageBanner", "Held by {names}").format(names=", ".join(names))
+        translate("ShortageBanner", "Held by {names}").format(names=shown(listing(names)))
         if names
         else ""
     )
