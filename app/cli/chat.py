@@ -52,11 +52,12 @@ def run(args: argparse.Namespace) -> None:
     if args.raw and args.system:
         raise UsageError("--raw sends the prompt as it is, so there is no place for --system.")
     check_sampling(read_sampling(args))
-    prompt = args.prompt if args.prompt is not None else _read_piped()
-    if prompt is None and (args.json or args.raw):
+    is_conversation = args.prompt is None and _is_terminal()
+    if is_conversation and (args.json or args.raw):
         option = "--json" if args.json else "--raw"
         raise UsageError(f"chat {option} needs a prompt: -p PROMPT, or one that is piped in.")
     model_dir = resolve_model(args.model, args.device)
+    prompt = args.prompt if is_conversation or args.prompt is not None else _read_piped()
     with EngineHost() as host:
         model = host.load_and_wait(
             model_dir, args.device, args.ctx, activations=args.activations, kv_dtype=args.kv_dtype
@@ -68,10 +69,13 @@ def run(args: argparse.Namespace) -> None:
             _answer_once(host, args, prompt, model)
 
 
-def _read_piped() -> str | None:
-    """Standard input to its end where it is no terminal, None where somebody sits at it."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return None
+def _is_terminal() -> bool:
+    """Whether somebody sits at standard input."""
+    return sys.stdin is None or sys.stdin.isatty()
+
+
+def _read_piped() -> str:
+    """Standard input to its end."""
     text = decode_text(sys.stdin.buffer.read(), "standard input").strip()
     if not text:
         raise UsageError("There is nothing to answer: standard input is empty.")

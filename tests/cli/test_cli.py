@@ -138,8 +138,9 @@ def test_convert_will_not_overwrite_unasked(
     ],
 )
 def test_wrong_usage_is_exit_code_2(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -217,7 +217,7 @@ def test_sources_that_are_no_models(tmp_path: Path) -> None:
         "model.safetensors": (UsageError, "choose the folder"),
         "pytorch_model.bin": (UsageError, "choose the folder"),
         "model.pth": (UnsupportedError, "pickle"),
-        "notes.txt": (UnsupportedError, "of no format"),
+        "notes.txt": (UnsupportedError, "is no model"),
         "model.gguf.part1of2": (UnsupportedError, "piece of a cut file"),
         "model.gguf-split-a": (UnsupportedError, "piece of a cut file"),
     }
@@ -227,8 +227,11 @@ def test_sources_that_are_no_models(tmp_path: Path) -> None:
             open_source(tmp_path / name)
     with pytest.raises(UsageError, match="does not exist"):
         open_source(tmp_path / "absent.gguf")
-    with pytest.raises(InvalidSourceError, match=r"neither a config\.json nor a GGUF"):
+    with pytest.raises(InvalidSourceError, match=r"weights but no config\.json"):
         open_source(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidSourceError, match=r"neither a config\.json nor a GGUF"):
+        open_source(tmp_path / "empty")
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / name).write_bytes(b"GGUF")
     with pytest.raises(UsageError, match="several GGUF models"):

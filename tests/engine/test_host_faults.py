@@ -59,6 +59,12 @@ def ask_nothing(_host: EngineHost, _request_id: str) -> None:
     """It goes wrong by itself."""
 
 
+def engine_of(host: EngineHost) -> Engine:
+    """This host's own: hosts of other tests run in this process."""
+    assert host._loaded is not None
+    return host._loaded.engine
+
+
 def raise_fault(*_args: Any) -> Any:
     raise RuntimeError("an illegal memory access")
 
@@ -92,7 +98,7 @@ def test_a_fault_ends_the_requests_and_not_the_thread(
     events = iter(handle)
     next(events)  # it runs
     with monkeypatch.context() as patched:
-        patched.setattr(Engine, method, raise_fault)
+        patched.setattr(engine_of(host), method, raise_fault)
         ask(host, handle.request_id)
         *_, last = events
     assert isinstance(last, RequestFailed)
@@ -114,7 +120,7 @@ def test_a_fault_at_the_end_of_a_model_leaves_nobody_waiting(
         events = iter(handle)
         next(events)
         with monkeypatch.context() as patched:
-            patched.setattr(Engine, method, raise_fault)
+            patched.setattr(engine_of(host), method, raise_fault)
             if ends_by == "unload":
                 host.unload().result(TIMEOUT_S)
             elif ends_by == "load":

@@ -119,7 +119,7 @@ def test_null_is_the_same_as_nothing(http: httpx2.Client) -> None:
 @pytest.mark.parametrize("streams", [True, False])
 def test_a_prompt_that_is_too_long_is_named_so(client: OpenAI, streams: bool) -> None:
     messages: Any = [{"role": "user", "content": "word " * MAX_MODEL_LEN}]
-    with pytest.raises(openai.BadRequestError, match=str(MAX_MODEL_LEN)) as caught:
+    with pytest.raises(openai.BadRequestError, match=f"{MAX_MODEL_LEN:,}") as caught:
         client.chat.completions.create(messages=messages, model="m", stream=streams)
     assert caught.value.code == "context_length_exceeded"
     assert caught.value.param == "messages"
