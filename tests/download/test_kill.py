@@ -117,6 +117,7 @@ def test_twenty_kills(hub: FakeHub, tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="consoles have no signals to one process")
 def test_an_interrupt_keeps_the_file_and_says_how_to_go_on(hub: FakeHub, tmp_path: Path) -> None:
     home = tmp_path / "hf"
+    hub.faults.pause_s = 0.02  # ten seconds are left when the signal is sent
     process = start(hub, home, "pull", REPO)
     _wait_for(home, 1_000_000, process)
     process.send_signal(signal.SIGINT)
@@ -128,6 +129,7 @@ def test_an_interrupt_keeps_the_file_and_says_how_to_go_on(hub: FakeHub, tmp_pat
         "deepinfer: cancelled.",
     ]
     assert partial_bytes(home) >= 1_000_000
+    hub.faults.pause_s = 0.0
     done = run(hub, home, "pull", REPO, "--json")
     assert json.loads(done.stdout)["resumed_bytes"] >= 1_000_000
 
