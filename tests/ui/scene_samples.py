@@ -51,7 +51,7 @@ MODEL = LoadedModel(
     kv_bytes_per_token=144 << 10,
     load_s=1.2,
     has_chat_template=True,
-    precision="W4A8",
+    precision="W4A16",
 )
 SHORTAGE = MemoryShortage(
     card="NVIDIA GeForce RTX 3050 Laptop GPU",
