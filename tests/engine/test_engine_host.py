@@ -161,7 +161,7 @@ def test_cancel_of_a_waiting_request_leaves_the_running_one(loaded: EngineHost) 
 
 def test_a_refused_request_fails_alone(loaded: EngineHost) -> None:
     handle = loaded.submit(Request(prompt="x" * 5000, sampling=GREEDY))
-    with pytest.raises(ContextLengthError, match=r"5000 tokens.* 4096"):
+    with pytest.raises(ContextLengthError, match=r"5,000 tokens.* 4,096"):
         handle.result()
     assert loaded.state is EngineState.READY
     assert loaded.submit(Request(prompt="x", sampling=GREEDY)).result().text
