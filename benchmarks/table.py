@@ -27,9 +27,9 @@ _PORT_BEGIN, _PORT_END = "<!-- port: begin -->", "<!-- port: end -->"
 _QUIET_LOAD = 1.0
 _NAMES = (
     "startup",
+    "bundle_startup",  # where `dev.py package` left one for Linux
     "idle",
     "plots",
-    "bundle_startup",  # where `dev.py package` left one for Linux
     "conversion",
     "conversion_speed",
     "conversion_memory",
