@@ -7213,6 +7213,10 @@
         <source>OpenAI server</source>
         <translation>OpenAI 服务</translation>
     </message>
+    <message>
+        <source>Server off</source>
+        <translation>服务器已关</translation>
+    </message>
 </context>
 <context>
     <name>Settings</name>

@@ -83,7 +83,7 @@ def tell(engine: ChatEngine, request_id: str, kind: ServerRequestState, **change
 def test_one_switch_is_seen_in_both_places(
     qtbot: QtBot, page: ServerPage, toggle: ServerToggle, controller: ServerController
 ) -> None:
-    assert toggle.label.text() == "off"
+    assert toggle.label.text() == "Server off"
     assert "The server is off" in texts(page)
     qtbot.mouseClick(toggle.switch, Qt.MouseButton.LeftButton)
     wait_for(qtbot, controller, ServerState.ON)

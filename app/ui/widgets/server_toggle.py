@@ -33,11 +33,17 @@ class ServerToggle(QWidget):
 
     def _on_state_changed(self, state: ServerState) -> None:
         show_on_switch(self.switch, state)
-        self.label.setText(state_text(state, self._controller.port))
+        self.label.setText(self._text(state))
         set_role(self.label, "tone", state_tone(state))
         error = self._controller.error
         self.label.setToolTip(shown(error.message) if error else self._controller.base_url)
         self.switch.setAccessibleDescription(self.label.text())
+
+    def _text(self, state: ServerState) -> str:
+        """A switch that is off has nothing beside it that says what it is for."""
+        if state is ServerState.OFF:
+            return self.tr("Server off")
+        return state_text(state, self._controller.port)
 
 
 def show_on_switch(switch: Switch, state: ServerState) -> None:
