@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from app.core.errors import UsageError
 from app.engine.request import SamplingParams
-from app.engine.sampling import check_sampling
 from app.server.fields import GenerationFields
 
 _LEAST_TOP_P = 1e-6  # OpenAI's 0: the likeliest token alone
@@ -32,16 +29,10 @@ def to_sampling(
     body: GenerationFields, defaults: SamplingParams, max_tokens: int | None
 ) -> SamplingParams:
     """What the engine is asked for."""
-    named = {name: getattr(body, name) for name in _SAME}
-    named = {name: value for name, value in named.items() if value is not None}
-    if named.get("top_k") == -1:  # vLLM's word for off
-        named["top_k"] = 0
-    if named.get("top_p") == 0:
-        named["top_p"] = _LEAST_TOP_P
     stops = [body.stop] if isinstance(body.stop, str) else body.stop or []
     return replace(
         defaults,
-        **named,
+        **_named(body, _SAME),
         max_tokens=max_tokens,
         stop=tuple(stops),
         logit_bias=tuple((int(key), value) for key, value in (body.logit_bias or {}).items()),
@@ -56,22 +47,36 @@ def seed_of_choice(sampling: SamplingParams, index: int) -> SamplingParams:
     return replace(sampling, seed=sampling.seed + index)
 
 
-@lru_cache(maxsize=4)
 def read_defaults(model_dir: Path) -> SamplingParams:
-    """Of one checkpoint; a file that cannot be read or names what cannot be is not asked."""
+    """Of one checkpoint; a file that cannot be read or names what cannot be is not asked.
+
+    Read anew for each request: a folder's checkpoint may have been converted again meanwhile.
+    """
     path = model_dir / "generation_config.json"
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
-        defaults = _apply(config)
-        check_sampling(defaults)
+        return _read_config(config)
     except FileNotFoundError:
         return _OPENAI
-    except (OSError, ValueError, TypeError, RecursionError, UsageError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         _logger.warning("%s is not used: %s", path, error)
         return _OPENAI
-    return defaults
 
 
-def _apply(config: Mapping[str, Any]) -> SamplingParams:
-    named = {name: config[name] for name in _CONFIGURED if config.get(name) is not None}
-    return replace(_OPENAI, **named)
+def _read_config(config: object) -> SamplingParams:
+    """Raises ValueError for what a body would be refused for."""
+    if not isinstance(config, dict):
+        raise ValueError("it holds no JSON object")
+    fields = {name: config.get(name) for name in _CONFIGURED}
+    return replace(_OPENAI, **_named(GenerationFields.model_validate(fields), _CONFIGURED))
+
+
+def _named(fields: GenerationFields, names: Iterable[str]) -> dict[str, Any]:
+    """Those of `names` that were given, in the engine's words."""
+    values = {name: getattr(fields, name) for name in names}
+    named = {name: value for name, value in values.items() if value is not None}
+    if named.get("top_k") == -1:  # vLLM's word for off
+        named["top_k"] = 0
+    if named.get("top_p") == 0:
+        named["top_p"] = _LEAST_TOP_P
+    return named
