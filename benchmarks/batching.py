@@ -18,7 +18,7 @@ from pathlib import Path
 from app.core.events import TokensGenerated
 from app.engine.host import EngineHost
 from app.engine.request import Request, SamplingParams
-from benchmarks.measure import Figures, own_home, print_json, run_json
+from benchmarks.measure import Figures, command_line, own_home, print_json, run_json
 
 _STORY = "The keeper of the lighthouse wrote down what the sea had brought that day. " * 12
 
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("model", nargs="?", type=Path)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--clients", nargs="+", type=int, default=[1, 4, 8])

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import print_json
+from benchmarks.measure import command_line, print_json
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -41,4 +41,5 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    command_line(__doc__).parse_args()
     print_json(measure())

@@ -21,7 +21,7 @@ from app.core.device import describe_machine
 from app.engine.executors.base import SequenceChunk
 from app.engine.executors.cpu import CpuExecutor
 from app.spec.registry import create_spec
-from benchmarks.measure import Figures, own_home, print_json, run_json
+from benchmarks.measure import Figures, command_line, own_home, print_json, run_json
 
 _NUM_ROUNDS = 5
 _NUM_TOKENS = 40
@@ -64,6 +64,7 @@ def _busy_process() -> Iterator[None]:
 
 def main() -> None:
     """As many threads as cores, and one more."""
+    command_line(__doc__).parse_args()
     num_cores = describe_machine().num_cores
     with own_home() as home:
         model = str(home / "starter")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.measure import Figures, medians, own_home, print_json, run_json
+from benchmarks.measure import Figures, command_line, medians, own_home, print_json, run_json
 
 _NUM_RUNS = 5
 
@@ -22,4 +22,5 @@ def _convert(output: Path) -> Figures:
 
 
 if __name__ == "__main__":
+    command_line(__doc__).parse_args()
     print_json(measure())

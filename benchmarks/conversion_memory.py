@@ -1,12 +1,10 @@
 """Memory and speed of converting 7B- and 30B-A3B-shaped sources, files with holes, in processes.
 
-`python3 -m benchmarks.conversion_memory [NUM_LAYERS]`; a number other than 4 takes longer, not more
-memory: a layer is gone once it is written.
+More layers than 4 take longer, not more memory: a layer is gone once it is written.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 
 from gguf.constants import GGMLQuantizationType
 
-from benchmarks.measure import Figures, print_json, run_json
+from benchmarks.measure import Figures, command_line, print_json, run_json
 from benchmarks.sparse_models import QWEN3_30B_A3B, write_sparse_folder, write_sparse_gguf
 
 CASES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -57,4 +55,6 @@ def _figures(report: dict[str, Any]) -> Figures:
 
 
 if __name__ == "__main__":
-    print_json(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 4))
+    parser = command_line(__doc__)
+    parser.add_argument("num_layers", nargs="?", type=int, default=4)
+    print_json(measure(parser.parse_args().num_layers))

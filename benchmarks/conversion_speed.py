@@ -9,8 +9,7 @@ a dense matrix to the grid w4.
 
 from __future__ import annotations
 
-import resource
-import sys
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -38,7 +37,7 @@ from app.converter.sources.quantization_config import read_declaration
 from app.converter.verify import verify_exact
 from app.spec.registry import create_spec
 from benchmarks.folder_encoders import ENCODERS, FolderEncoder
-from benchmarks.measure import Figures, print_json
+from benchmarks.measure import Figures, command_line, named, print_json
 from benchmarks.sparse_models import write_sparse_gguf
 from benchmarks.starter_sources import llama_cpp_python, quantize_with_llama_cpp, write_gguf
 from kernels.cpu.loader import load
@@ -64,6 +63,7 @@ _CONFIG: dict[str, Any] = {
 }
 _NUM_ROUNDS = 5
 _DENSE = "dense bf16 to w4"
+_SOURCES = (*_KINDS, *ENCODERS, _DENSE)
 
 
 def measure(names: list[str]) -> dict[str, Figures]:
@@ -166,9 +166,12 @@ def _measure_llama_cpp(folder: Path) -> float:
 
 
 def _children_s() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 if __name__ == "__main__":
-    print_json(measure(sys.argv[1:]))
+    parser = command_line(__doc__)
+    known = {name: name for name in _SOURCES}
+    parser.add_argument("sources", nargs="*", type=named(known), help="only these; all if none")
+    print_json(measure(parser.parse_args().sources))

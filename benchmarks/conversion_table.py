@@ -3,8 +3,8 @@
 Columns: exact?, largest relative error, perplexity and that of the source decoded densely, mean KL
 between the two, bytes, seconds, peak memory. A lossless conversion must have the perplexity of its
 source, which is measured beside it (`conversion_quality`). Sources that no tool here can make are
-left out. Names of sources as arguments measure those alone. DEEPINFER_BENCH_ROWS names a file that
-keeps the rows of every finished source: a run that was interrupted goes on from there.
+left out. DEEPINFER_BENCH_ROWS names a file that keeps the rows of every finished source: a run that
+was interrupted goes on from there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from app.converter.pipeline import convert
 from benchmarks.conversion_quality import NUM_TOKENS, SourceQuality
-from benchmarks.measure import own_home, print_json, run_json
+from benchmarks.measure import command_line, named, own_home, print_json, run_json
 from benchmarks.starter_sources import Maker, Workshop, makers
 
 # Every source on its own grid; the other grids for the kinds of sources that they are made for.
@@ -117,4 +117,7 @@ def _nats(kl: float) -> str:
 
 
 if __name__ == "__main__":
-    print_json(measure(sys.argv[1:]))
+    parser = command_line(__doc__)
+    known = {name: name for name in makers()}
+    parser.add_argument("sources", nargs="*", type=named(known), help="only these; all if none")
+    print_json(measure(parser.parse_args().sources))

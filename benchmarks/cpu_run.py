@@ -1,7 +1,4 @@
-"""One run of the cpu executor in a fresh process, prints JSON; `llama_cpp_run` is its counterpart.
-
-Arguments: a native folder, threads, prompt tokens, generated tokens, further prompt tokens.
-"""
+"""One run of the cpu executor in a fresh process, as JSON; `llama_cpp_run` is its counterpart."""
 
 from __future__ import annotations
 
@@ -17,17 +14,18 @@ from app.checkpoint.reader import Checkpoint
 from app.engine.executors.base import LogitsWanted, SequenceChunk
 from app.engine.executors.cpu import CpuExecutor
 from app.spec.registry import create_spec
+from benchmarks.measure import command_line
 
 _WARM_UP_TOKENS = 16  # after loading, before the first figure; llama_cpp_run has the same
 
 
 def measure(
-    path: str, num_threads: int, num_prompt: int, num_generated: int, num_further: int
+    path: Path, num_threads: int, num_prompt: int, num_generated: int, num_further: int
 ) -> dict[str, float]:
     """Seconds, tokens per second, bytes."""
     context_len = num_prompt + num_further + 2 * num_generated
     started = time.perf_counter()
-    with Checkpoint.open(Path(path)) as checkpoint:
+    with Checkpoint.open(path) as checkpoint:
         spec = create_spec(checkpoint.config)
         executor = CpuExecutor(
             checkpoint, spec, context_len, num_threads=num_threads, activations="int8"
@@ -77,4 +75,8 @@ def memory_bytes(field: str) -> float:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(measure(sys.argv[1], *map(int, sys.argv[2:]))))
+    parser = command_line(__doc__)
+    parser.add_argument("path", type=Path, help="a native folder")
+    for name in ("num_threads", "num_prompt", "num_generated", "num_further"):
+        parser.add_argument(name, type=int)
+    sys.stdout.write(json.dumps(measure(**vars(parser.parse_args()))))

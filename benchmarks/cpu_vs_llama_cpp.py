@@ -31,13 +31,14 @@ from app.checkpoint.reader import Checkpoint
 from app.engine.bench import measure_read_bandwidth
 from app.engine.executors.cpu import default_num_threads
 from app.hub.starter import require_starter
-from benchmarks.measure import Figures, medians, own_home, print_json, run_json
+from benchmarks.measure import Figures, command_line, medians, own_home, print_json, run_json
 from benchmarks.random_gguf import write_random_gguf
 from kernels.cpu.native import Context
 
 _INTERPRETER = "DEEPINFER_LLAMA_CPP_PYTHON"
 _SETTLE_S = 2.5  # before that a fresh file's hash is not remembered (app.checkpoint.verification)
 _RANDOM = {"1B Q4_K": GGMLQuantizationType.Q4_K, "1B Q4_0": GGMLQuantizationType.Q4_0}
+_MODELS = ("starter", *_RANDOM)
 _HIGHER_IS_BETTER = ("prefill_tok_s", "decode_tok_s", "decode_long_tok_s")
 _LOWER_IS_BETTER = ("load_s", "rss_bytes", "peak_rss_bytes")
 
@@ -154,8 +155,8 @@ def _summarise(
 
 
 def _parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", nargs="+", default=["starter", *_RANDOM])
+    parser = command_line(__doc__)
+    parser.add_argument("--models", nargs="+", choices=_MODELS, default=_MODELS)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=default_num_threads())
     parser.add_argument("--prompt", type=int, default=512)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.measure import Figures, medians, own_home, print_json, run_json
+from benchmarks.measure import Figures, command_line, medians, own_home, print_json, run_json
 
 _NUM_RUNS = 3
 # The reference executor is for truth, not for speed: a short run says enough.
@@ -26,4 +26,5 @@ def _bench(model: str, device: str) -> Figures:
 
 
 if __name__ == "__main__":
+    command_line(__doc__).parse_args()
     print_json({device: measure(device) for device in _LENGTHS})

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from app.core.download_events import DownloadFinished, RepositoryFound
 from benchmarks.lateness import Lateness
-from benchmarks.measure import Figures, own_home, print_json
+from benchmarks.measure import Figures, command_line, own_home, print_json
 from benchmarks.window import WindowDriver
 
 _REPO = "org/Big"
@@ -111,5 +111,6 @@ def _write_shard(path: Path, start: bytes) -> str:
 
 
 if __name__ == "__main__":
+    command_line(__doc__).parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     print_json(measure())

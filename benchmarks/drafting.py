@@ -20,7 +20,7 @@ from app.engine.executors.cpu import CpuExecutor
 from app.engine.request import Message, Request, SamplingParams
 from app.engine.tokenizer import Tokenizer
 from app.spec.registry import create_spec
-from benchmarks.measure import Figures, own_home, print_json, run_json
+from benchmarks.measure import Figures, command_line, own_home, print_json, run_json
 
 _NUM_ROUNDS = 6
 _NUM_TOKENS = 160
@@ -113,4 +113,5 @@ def main() -> dict[str, Figures]:
 
 
 if __name__ == "__main__":
+    command_line(__doc__).parse_args()
     print_json(main())

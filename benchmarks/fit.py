@@ -24,7 +24,7 @@ from app.engine.executors.cpu import CpuExecutor
 from app.engine.memory_plan import ExecutorCosts, plan_memory
 from app.spec.registry import create_spec
 from benchmarks.cpu_run import memory_bytes
-from benchmarks.measure import own_home, print_json, run_json
+from benchmarks.measure import command_line, own_home, print_json, run_json
 from benchmarks.random_gguf import write_random_gguf
 
 _UNLIMITED = 1 << 50
@@ -93,16 +93,18 @@ def run_one(folder: Path, context: int, kv_dtype: str) -> dict[str, Any]:
 
 
 def _parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--models", nargs="+", choices=list(_MODELS), default=list(_MODELS))
     parser.add_argument("--contexts", nargs="+", type=int, default=[256, 2048])
     parser.add_argument("--kv-dtypes", nargs="+", default=["fp16", "int8"])
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--child"]:
-        sys.stdout.write(json.dumps(run_one(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])))
+    arguments = _parse_arguments()
+    if arguments.child:
+        folder, context, kv_dtype = arguments.child
+        sys.stdout.write(json.dumps(run_one(Path(folder), int(context), kv_dtype)))
     else:
-        arguments = _parse_arguments()
         print_json(measure(arguments.contexts, arguments.kv_dtypes, arguments.models))

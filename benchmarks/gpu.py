@@ -28,6 +28,7 @@ from app.engine.executors.factory import create_launcher
 from benchmarks.gpu_checks import check_graph, check_greedy, check_leaks
 from benchmarks.gpu_report import to_markdown
 from benchmarks.gpu_speed import measure_matrix, measure_model, real_models, tiny_models
+from benchmarks.measure import command_line
 
 _RESULTS = Path(__file__).parent / "results"
 _BUDGET_S = 450.0
@@ -114,7 +115,7 @@ def _commit() -> str:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--launcher", choices=("cupy", "host"), default="cupy")
     parser.add_argument("--tiny", action="store_true", help="shapes that fibers can run")
     parser.add_argument("--out", type=Path, default=_RESULTS, metavar="DIR")

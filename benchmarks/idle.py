@@ -6,14 +6,13 @@ The real window in a fresh process, without a model, offscreen unless a platform
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 
 import psutil
 from PySide6.QtCore import QAbstractEventDispatcher
 
-from benchmarks.measure import Figures, own_home, print_json, run_json
+from benchmarks.measure import Figures, command_line, own_home, print_json, run_json
 from benchmarks.window import WindowDriver
 
 _SETTLE_S = 5.0  # the plots are imported, pages are built
@@ -23,7 +22,7 @@ _IDLE_S = 20.0
 def measure() -> dict[str, Figures]:
     """Percent of one core, wake-ups a second and bytes: with the plots in view, and minimized."""
     with own_home():
-        return run_json("-m", "benchmarks.idle", "child")
+        return run_json("-m", "benchmarks.idle", "--child")
 
 
 def _measure_window() -> dict[str, Figures]:
@@ -71,5 +70,8 @@ class _WakeUps:
 
 
 if __name__ == "__main__":
+    parser = command_line(__doc__)
+    parser.add_argument("--child", action="store_true", help="the process that is measured")
+    is_child = parser.parse_args().child
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    print_json(_measure_window() if len(sys.argv) > 1 else measure())
+    print_json(_measure_window() if is_child else measure())

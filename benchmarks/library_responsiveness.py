@@ -11,7 +11,7 @@ from pathlib import Path
 from app.core.library_events import LibraryScanned
 from app.hub.starter import require_starter
 from benchmarks.lateness import Lateness
-from benchmarks.measure import Figures, own_home, print_json
+from benchmarks.measure import Figures, command_line, own_home, print_json
 from benchmarks.window import WindowDriver
 
 _NUM_REPOS, _NUM_SMALL_FILES = 250, 18
@@ -66,5 +66,6 @@ def _head(path: Path) -> bytes:
 
 
 if __name__ == "__main__":
+    command_line(__doc__).parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     print_json(measure())

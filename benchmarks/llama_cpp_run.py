@@ -1,11 +1,11 @@
 """One run of llama.cpp; started by the interpreter that has `llama-cpp-python`, prints JSON.
 
-Arguments: a GGUF, threads, prompt tokens, generated tokens, further prompt tokens. Needs nothing
-of this project, so that the two never share an environment.
+Needs nothing of this project, so that the two never share an environment.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import json
 import random
@@ -13,9 +13,6 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-llama_cpp: Any = import_module("llama_cpp")
 
 _BATCH = 512  # llama.cpp's own default
 _WARM_UP_TOKENS = 16  # after loading, before the first figure
@@ -25,31 +22,32 @@ class _Model:
     """A context with an empty cache."""
 
     def __init__(self, path: str, num_threads: int, context_len: int) -> None:
-        self._no_log = llama_cpp.llama_log_callback(lambda level, text, data: None)
-        llama_cpp.llama_log_set(self._no_log, ctypes.c_void_p(0))
-        llama_cpp.llama_backend_init()
-        options = llama_cpp.llama_model_default_params()
-        self._model = llama_cpp.llama_model_load_from_file(path.encode(), options)
-        shape = llama_cpp.llama_context_default_params()
+        self._api = api = import_module("llama_cpp")
+        self._no_log = api.llama_log_callback(lambda level, text, data: None)
+        api.llama_log_set(self._no_log, ctypes.c_void_p(0))
+        api.llama_backend_init()
+        options = api.llama_model_default_params()
+        self._model = api.llama_model_load_from_file(path.encode(), options)
+        shape = api.llama_context_default_params()
         shape.n_ctx = context_len
         shape.n_batch = shape.n_ubatch = _BATCH
         shape.n_threads = shape.n_threads_batch = num_threads
-        self._context = llama_cpp.llama_init_from_model(self._model, shape)
-        vocab = llama_cpp.llama_model_get_vocab(self._model)
-        self.vocab_size: int = llama_cpp.llama_vocab_n_tokens(vocab)
+        self._context = api.llama_init_from_model(self._model, shape)
+        vocab = api.llama_model_get_vocab(self._model)
+        self.vocab_size: int = api.llama_vocab_n_tokens(vocab)
 
     def run(self, token_ids: list[int]) -> None:
         """Appends tokens to the sequence."""
         for start in range(0, len(token_ids), _BATCH):
             piece = token_ids[start : start + _BATCH]
-            array = (llama_cpp.llama_token * len(piece))(*piece)
-            batch = llama_cpp.llama_batch_get_one(array, len(piece))
-            if llama_cpp.llama_decode(self._context, batch) != 0:
+            array = (self._api.llama_token * len(piece))(*piece)
+            batch = self._api.llama_batch_get_one(array, len(piece))
+            if self._api.llama_decode(self._context, batch) != 0:
                 raise RuntimeError("llama_decode failed")
 
     def clear(self) -> None:
         """Empties the cache."""
-        llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self._context), True)
+        self._api.llama_memory_clear(self._api.llama_get_memory(self._context), True)
 
 
 def measure(
@@ -97,4 +95,8 @@ def _memory_bytes(field: str) -> float:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(measure(sys.argv[1], *map(int, sys.argv[2:]))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", help="a GGUF")
+    for name in ("num_threads", "num_prompt", "num_generated", "num_further"):
+        parser.add_argument(name, type=int)
+    sys.stdout.write(json.dumps(measure(**vars(parser.parse_args()))))

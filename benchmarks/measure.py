@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 Figures = dict[str, float]
+Named = TypeVar("Named")
 
 
 @contextmanager
@@ -36,6 +38,26 @@ def run_json(*arguments: str) -> dict[str, Any]:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+def command_line(description: str | None) -> argparse.ArgumentParser:
+    """What a benchmark is started with: its docstring as it stands, no option but --help yet."""
+    return argparse.ArgumentParser(
+        prog=f"python3 -m benchmarks.{Path(sys.argv[0]).stem}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def named(known: Mapping[str, Named]) -> Callable[[str], Named]:
+    """The `type` of words that may be left out: argparse's `choices` refuse the empty list."""
+
+    def find(name: str) -> Named:
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+        return known[name]
+
+    return find
 
 
 def medians(runs: Sequence[Mapping[str, float]]) -> Figures:

@@ -12,7 +12,7 @@ import time
 from app.core.events import MemorySampled
 from app.ui.live_history import WINDOW_S
 from app.ui.widgets.live_panel import LivePanel
-from benchmarks.measure import Figures, own_home, print_json
+from benchmarks.measure import Figures, command_line, own_home, print_json
 from benchmarks.window import WindowDriver
 
 _MEASURED_S = 20.0
@@ -59,5 +59,6 @@ def _sample(index: int) -> MemorySampled:
 
 
 if __name__ == "__main__":
+    command_line(__doc__).parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     print_json(measure())

@@ -13,7 +13,7 @@ from app.controllers.conversion_job import ConversionOptions
 from app.core.paths import library_dir
 from app.hub.starter import require_starter
 from benchmarks.lateness import Lateness
-from benchmarks.measure import Figures, own_home, print_json
+from benchmarks.measure import Figures, command_line, own_home, print_json
 from benchmarks.window import WindowDriver
 
 _NUM_TOKENS = 300
@@ -86,5 +86,6 @@ def _measure_all_at_once(driver: WindowDriver) -> Figures:
 
 
 if __name__ == "__main__":
+    command_line(__doc__).parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     print_json(measure())

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from app.controllers.conversion_job import ConversionOptions
-from benchmarks.measure import own_home
+from benchmarks.measure import command_line, own_home
 from benchmarks.window import WindowDriver
 
 _FOLDER = Path(__file__).resolve().parents[1] / "resources" / "screenshots"
@@ -28,6 +28,7 @@ _PORT_PROMPTS = (
 
 def main() -> int:
     """Takes all pictures; returns 0."""
+    command_line(__doc__).parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     _FOLDER.mkdir(parents=True, exist_ok=True)
     for theme in ("light", "dark"):

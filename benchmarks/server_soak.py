@@ -21,7 +21,7 @@ import httpx2
 import psutil
 
 from app.hub.starter import require_starter
-from benchmarks.measure import own_home, print_json, run_json
+from benchmarks.measure import command_line, own_home, print_json, run_json
 from benchmarks.server_process import find_port, own_command, run_server
 
 _CONTEXT_LEN = 512
@@ -177,7 +177,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--clients", type=int, default=12)
     return parser.parse_args()

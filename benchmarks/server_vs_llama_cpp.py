@@ -23,7 +23,7 @@ import psutil
 
 from app.engine.executors.cpu import default_num_threads
 from app.hub.starter import require_starter
-from benchmarks.measure import own_home, print_json, run_json
+from benchmarks.measure import command_line, own_home, print_json, run_json
 from benchmarks.server_load import LoadResult, Workload, run_load
 from benchmarks.server_process import (
     BINARY,
@@ -143,7 +143,7 @@ def _figures(runs: list[Run]) -> dict[str, float]:
 
 
 def _parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--gguf", type=Path, default=None, help="default: the starter model")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--requests", type=int, default=4)

@@ -12,7 +12,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from app import gui
-from benchmarks.measure import Figures, medians, own_home, print_json, run_json
+from benchmarks.measure import Figures, command_line, medians, own_home, print_json, run_json
 
 _NUM_RUNS = 7
 
@@ -26,7 +26,7 @@ def measure() -> Figures:
 
 def _start() -> Figures:
     started_s = time.time()
-    painted_s: float = run_json("-m", "benchmarks.startup", str(started_s))["painted_s"]
+    painted_s: float = run_json("-m", "benchmarks.startup", "--child")["painted_s"]
     return {"first_paint_s": painted_s - started_s}
 
 
@@ -49,6 +49,8 @@ def _run_child() -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    parser = command_line(__doc__)
+    parser.add_argument("--child", action="store_true", help="the process that is measured")
+    if parser.parse_args().child:
         sys.exit(_run_child())
     print_json(measure())

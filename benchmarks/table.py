@@ -15,7 +15,7 @@ from typing import Any
 
 from app.core.device import describe_machine
 from benchmarks import bundle_startup, conversion_table, cpu_vs_llama_cpp, server_vs_llama_cpp
-from benchmarks.measure import print_json, run_json
+from benchmarks.measure import command_line, named, print_json, run_json
 from kernels.cpu.loader import load
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -165,11 +165,11 @@ _ROWS: dict[str, Callable[[dict[str, Any]], Rows]] = {
 }
 
 
-def main(names: list[str]) -> int:
-    """Measures; returns 2 for a name that is none."""
-    if unknown := [name for name in names if name not in _NAMES]:
-        sys.stderr.write(f"No benchmark is called {unknown[0]}: choose from {', '.join(_NAMES)}.\n")
-        return 2
+def main() -> None:
+    """Measures those that are named, or all that this machine can."""
+    parser = command_line(__doc__)
+    parser.add_argument("names", nargs="*", type=named({name: name for name in _NAMES}))
+    names = parser.parse_args().names
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     load()  # is built before anything is timed, as a bundle has it
     disturbance = _describe_disturbance()
@@ -177,7 +177,6 @@ def main(names: list[str]) -> int:
     results = {name: run_json("-m", f"benchmarks.{name}") for name in names or possible}
     print_json(results)
     _write_tables(results, disturbance)
-    return 0
 
 
 def _describe_disturbance() -> str:
@@ -232,4 +231,4 @@ def _commit() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -1,13 +1,14 @@
 """A tour of the window: every page in its states, both themes, both languages, 100 % and 200 %.
 
-`python -m benchmarks.tour [FOLDER [LOOK ...]]` writes contact sheets of each look, `zh_CN-200` and
-so on, into `docs/tour`, and every picture in its full size into FOLDER. Offscreen unless a platform
+Writes contact sheets of each look into `docs/tour`, and every picture in its full size into the
+folder, where one is named. Offscreen unless a platform
 is chosen; under a display server it is the same window. Work of the starter model is real; the
 other states are put through the controllers, as the tests of the window do (`tests.ui.scenes`).
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -21,7 +22,7 @@ from typing import NamedTuple
 from app.ui.theme import ThemeMode
 from benchmarks.camera import Camera
 from benchmarks.contact_sheet import write_sheet
-from benchmarks.measure import own_home
+from benchmarks.measure import command_line, named, own_home
 from benchmarks.window import WindowDriver
 from tests.ui.scenes import SCENES, quiet_workers, title
 
@@ -62,15 +63,24 @@ LOOKS = (
 
 def main() -> int:
     """Takes the tour in a process for each look; returns the worst exit code."""
-    words = sys.argv[1:]
-    if words[:1] == ["--look"]:
-        _walk(next(look for look in LOOKS if look.name == words[1]), Path(words[2]))
+    args = _parse()
+    if args.child:
+        _walk(args.looks[0], args.folder)
         return 0
     with tempfile.TemporaryDirectory() as own:
-        folder = Path(words[0]).resolve() if words else Path(own)
-        chosen = [look for look in LOOKS if look.name in words[1:] or not words[1:]]
-        codes = [_start(look, folder) for look in chosen]
-    return max(codes)
+        folder = args.folder.resolve() if args.folder else Path(own)
+        return max([_start(look, folder) for look in args.looks])
+
+
+def _parse() -> argparse.Namespace:
+    parser = command_line(__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="keeps every picture")
+    known = {look.name: look for look in LOOKS}
+    parser.add_argument(
+        "looks", nargs="*", type=named(known), default=LOOKS, help=f"of {', '.join(known)}"
+    )
+    parser.add_argument("--child", action="store_true", help="the process of one look")
+    return parser.parse_args()
 
 
 def _start(look: Look, folder: Path) -> int:
@@ -81,7 +91,7 @@ def _start(look: Look, folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         screen.write_text(json.dumps({"screens": [_SCREEN]}))
         environment["QT_QPA_PLATFORM"] = f"offscreen:configfile={screen}"
-    command = [sys.executable, "-m", "benchmarks.tour", "--look", look.name, str(folder)]
+    command = [sys.executable, "-m", "benchmarks.tour", "--child", str(folder), look.name]
     return subprocess.run(command, env=environment, check=False).returncode
 
 
