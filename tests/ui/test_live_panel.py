@@ -20,7 +20,7 @@ from app.core.cards import CardSample
 from app.core.events import MemorySampled, PrefillProgressed
 from app.ui.live_history import WINDOW_S, LiveHistory, RatePoint
 from app.ui.widgets.live_panel import LivePanel
-from app.ui.widgets.plots import thinned
+from app.ui.widgets.plots import thinned, with_rests
 
 MIB = 1024**2
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -64,7 +64,7 @@ def test_of_a_card_its_memory_is_split_under_its_own_ceiling(live: LivePanel) ->
     assert live.memory_plot.top_values == [0.0, 1700.0, 1720.0, 1730.0, 3000.0]
     assert 4096 <= live.memory_plot.viewRange()[1][1] < 5000
     total = next(label for label in live.findChildren(QLabel) if "of 4.0 GiB" in label.text())
-    assert "CUDA itself 200 MiB; graphs replayed: 1234, busy 97%" in total.toolTip()
+    assert "CUDA itself 200 MiB; graphs replayed: 1,234, busy 97%" in total.toolTip()
 
 
 def test_memory_that_windows_moved_out_of_the_card_is_a_warning(live: LivePanel) -> None:
@@ -238,3 +238,18 @@ def test_ten_minutes_are_drawn_with_what_can_be_seen() -> None:
     assert drawn[-1] == points[-1]
     assert set(thinned(points, 700.9)) == set(drawn)
     assert thinned(points[:240], 700.0) == points[:240]
+
+
+@pytest.mark.parametrize("rest_s", [10.0, 300.0])
+def test_between_two_replies_the_speed_lies_on_the_ground(rest_s: float) -> None:
+    """A line from the end of one to the start of the next would tell of tokens that none made."""
+    first = [RatePoint(index / 4, 40.0) for index in range(40)]
+    start_s = first[-1].time_s + rest_s
+    second = [RatePoint(start_s + index / 4, 90.0) for index in range(1000)]
+    now_s = second[-1].time_s
+    curve = list(with_rests(thinned([*first, *second], now_s), now_s))
+    ground = [x for x, rate in curve if not rate]
+    assert len(ground) == 2
+    assert ground[1] - ground[0] == pytest.approx(rest_s, abs=5.0)
+    assert {rate for _, rate in curve} == {0.0, 40.0, 90.0}
+    assert list(with_rests([], now_s)) == []

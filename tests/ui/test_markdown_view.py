@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from app.ui.rich_text import MarkdownWriter
@@ -109,6 +110,32 @@ def test_wide_code_scrolls_sideways(qtbot: QtBot, view: MarkdownView) -> None:
     edit = view.findChild(CodeSegment).edit
     qtbot.waitUntil(lambda: edit.horizontalScrollBar().maximum() > 0, timeout=10_000)
     assert edit.verticalScrollBar().maximum() == 0
+
+
+def line_is_seen(edit: QPlainTextEdit, number: int) -> bool:
+    block = edit.document().findBlockByNumber(number)
+    cursor = QTextCursor(block)
+    cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock)
+    return edit.viewport().rect().contains(edit.cursorRect(cursor))
+
+
+@pytest.mark.parametrize("percent", [80, 100, 130, 200])
+def test_no_line_of_code_is_cut_off(view: MarkdownView, qapp: QApplication, percent: int) -> None:
+    """Each is a fraction of a pixel taller than its font says, one with Chinese letters more."""
+    Theme(qapp, ThemeMode.LIGHT, percent)
+    view.append("```python\n")
+    for number in range(60):
+        view.append(f"x{number} = {number}  # 第{number}行\n")
+        view.flush()
+    view.append("```\n")
+    view.finish()
+    qapp.processEvents()
+    edit = view.findChild(CodeSegment).edit
+    assert line_is_seen(edit, 0)
+    assert line_is_seen(edit, 59)
+    assert edit.verticalScrollBar().maximum() == 0
+    lines_px = edit.cursorRect().height() * 60
+    assert edit.height() < lines_px * 1.25
 
 
 def test_code_is_copied_whole(qtbot: QtBot, view: MarkdownView) -> None:

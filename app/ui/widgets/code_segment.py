@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import groupby
+from math import ceil
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QResizeEvent, QSyntaxHighlighter, QTextCharFormat, QWheelEvent
@@ -56,6 +57,7 @@ class _CodeEdit(QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
+        self._num_measured, self._measured = 0, 0.0  # lines, and their height
         self.setReadOnly(True)
         self.setAcceptDrops(False)
         self.setUndoRedoEnabled(False)
@@ -71,8 +73,24 @@ class _CodeEdit(QPlainTextEdit):
         """As tall as the lines, plus the scroll bar where it shows."""
         bar = self.horizontalScrollBar()
         bar_height = bar.sizeHint().height() if bar.maximum() > 0 else 0
-        lines = self.fontMetrics().lineSpacing() * self.blockCount()
-        self.setFixedHeight(lines + bar_height + 8)
+        self.setFixedHeight(ceil(self._lines_height()) + bar_height + 4)
+
+    def show_code(self, code: str) -> None:
+        """Other code than before."""
+        self._num_measured, self._measured = 0, 0.0
+        self.setPlainText(code)
+
+    def _lines_height(self) -> float:
+        """As they are laid out: each a fraction of a pixel taller than the font says, and taller
+        still where another font's letters stand. All but the last are measured once."""
+        layout = self.document().documentLayout()
+        block = self.document().findBlockByNumber(self._num_measured)
+        while block.next().isValid():
+            self._measured += layout.blockBoundingRect(block).height()
+            self._num_measured += 1
+            block = block.next()
+        last = layout.blockBoundingRect(block).height()
+        return self._measured + last + 2 * self.document().documentMargin()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -81,6 +99,7 @@ class _CodeEdit(QPlainTextEdit):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:  # also when it is first shown
+            self._num_measured, self._measured = 0, 0.0
             self.fit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -119,7 +138,7 @@ class CodeSegment(QWidget):
         if code.startswith(self._code) and self._code:
             self._append(code[len(self._code) :])
         elif code != self._code:
-            self.edit.setPlainText(code)
+            self.edit.show_code(code)
         self._code, self._language = code, language
         self._label.setText(language or self.tr("text"))
         self.edit.setAccessibleName(self.tr("Code, {language}").format(language=self._label.text()))

@@ -124,7 +124,7 @@ class LivePanel(QWidget):
         return text.format(
             name=card.name,
             context=format_bytes(card.context_bytes),
-            count=card.num_replays,
+            count=format_count(card.num_replays),
             busy=f"{card.busy_share:.0%}",
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ _MIN_WINDOW_S = 20.0
 _MIB = 1024.0**2
 _MOST_DRAWN = 240  # points: about one for each pixel; ten minutes hold 2,400
 _SHORTEST_S = 0.25  # between two points
+_REST_S = 2.0  # a running reply is measured several times a second
 _HALF_LABEL = 8  # pixels: what the highest and the lowest label need beyond the axis
 # From this part of the machine on the ceiling is in view; below, it would flatten the curves.
 _CEILING_FRACTION = 1 / 6
@@ -188,7 +189,8 @@ class RatePlot(_TimePlot):
             return
         self.show_times(self._points, now_s)
         rates = [point.tok_s for point in drawn]
-        self._curve.setData([point.time_s - now_s for point in drawn], rates)
+        curve = [(x - now_s, rate) for x, rate in with_rests(drawn, now_s)]
+        self._curve.setData([x for x, _ in curve], [rate for _, rate in curve])
         top = max([1.0, *(rate * 1.2 for rate in rates)])
         ramps = [_ramp(list(of)) for _, of in groupby(history.prompts, lambda p: p.request_id)]
         edges = [edge for ramp in ramps for edge in ramp]
@@ -233,6 +235,18 @@ def thinned(points: Sequence[AnyPoint], now_s: float) -> list[AnyPoint]:
     while (now_s - points[0].time_s) / stretch_s > _MOST_DRAWN:
         stretch_s *= 2
     return list({int(point.time_s / stretch_s): point for point in points}.values())
+
+
+def with_rests(points: Sequence[RatePoint], now_s: float) -> Iterator[tuple[float, float]]:
+    """Times and speeds; on the ground between two replies, where nothing is made."""
+    span_s = now_s - points[0].time_s if points else 0.0
+    longest_s = max(_REST_S, 4 * span_s / _MOST_DRAWN)  # `thinned` leaves less between two points
+    for number, point in enumerate(points):
+        before = points[max(number - 1, 0)].time_s
+        if point.time_s - before > longest_s:
+            yield before, 0.0
+            yield point.time_s, 0.0
+        yield point.time_s, point.tok_s
 
 
 def _ramp(points: Sequence[PromptPoint]) -> list[tuple[float, float]]:
