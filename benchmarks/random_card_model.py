@@ -15,9 +15,9 @@ import numpy.typing as npt
 from app.checkpoint.layout import linear_layout
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import Linear, QuantScheme
-from app.engine.executors.cuda.executor import CudaExecutor
-from app.engine.executors.cuda.launcher import Buffer, Launcher
-from app.engine.executors.cuda.measure import MeasuringLauncher
+from app.engine.executors.cuda.executor import CudaExecutor, WeightsSource
+from app.engine.executors.cuda.launcher import Allocator, Buffer, Launcher
+from app.engine.executors.cuda.measure import MeasuringAllocator
 from app.engine.executors.cuda.weights import DeviceWeights, WeightsLoader
 from app.engine.memory_plan import grid_scheme
 from app.spec.model_spec import ModelSpec
@@ -118,7 +118,7 @@ class _RandomCheckpoint:
         return np.full(shape, scale if name == "scales" else 0, dtype)
 
 
-class _ArrayLauncher(MeasuringLauncher):
+class _ArrayAllocator(MeasuringAllocator):
     """Keeps what is uploaded, by made-up addresses."""
 
     def __init__(self) -> None:
@@ -140,52 +140,50 @@ class _ArrayLauncher(MeasuringLauncher):
         """Keeps the array."""
         self.arrays[buffer.address] = array
 
-    def realize(self, item: Any, launcher: Launcher) -> Any:
+    def realize(self, item: Any, allocator: Allocator) -> Any:
         """The same structure, its buffers on a real device."""
         if isinstance(item, Buffer):
-            return self._realize_buffer(item, launcher)
+            return self._realize_buffer(item, allocator)
         if is_dataclass(item) and not isinstance(item, type):
-            made = {f.name: self.realize(getattr(item, f.name), launcher) for f in fields(item)}
+            made = {f.name: self.realize(getattr(item, f.name), allocator) for f in fields(item)}
             return replace(item, **made)
         if isinstance(item, list):
-            return [self.realize(part, launcher) for part in item]
+            return [self.realize(part, allocator) for part in item]
         if isinstance(item, dict):
-            return {key: self.realize(part, launcher) for key, part in item.items()}
+            return {key: self.realize(part, allocator) for key, part in item.items()}
         return item
 
-    def _realize_buffer(self, made_up: Buffer, launcher: Launcher) -> Buffer:
-        allocate = launcher.allocate_host if made_up.is_on_host else launcher.allocate
+    def _realize_buffer(self, made_up: Buffer, allocator: Allocator) -> Buffer:
+        allocate = allocator.allocate_host if made_up.is_on_host else allocator.allocate
         buffer = allocate(made_up.num_bytes)
         for address, array in self.arrays.items():
             behind = address - made_up.address
             if 0 <= behind < made_up.num_bytes:
-                launcher.upload(array, buffer.skip(behind))
+                allocator.upload(array, buffer.skip(behind))
         return buffer
 
 
-def _load_repeated(
-    model: RandomModel,
-) -> Callable[[Launcher, Checkpoint, ModelSpec], DeviceWeights]:
-    def load(launcher: Launcher, checkpoint: Checkpoint, spec: ModelSpec) -> DeviceWeights:
+def _load_repeated(model: RandomModel) -> WeightsSource:
+    def load(allocator: Allocator, checkpoint: Checkpoint, spec: ModelSpec) -> DeviceWeights:
         def once(part: Callable[[WeightsLoader], Any]) -> Any:
             """Packed, uploaded, forgotten."""
-            arrays = _ArrayLauncher()
-            return arrays.realize(part(WeightsLoader(arrays, checkpoint, spec)), launcher)
+            arrays = _ArrayAllocator()
+            return arrays.realize(part(WeightsLoader(arrays, checkpoint, spec)), allocator)
 
         on_host = not is_on_card(spec, "embed_tokens")
         embed_tokens = once(lambda loader: loader._matrix("embed_tokens", on_host))
         is_tied = spec.tie_word_embeddings
         lm_head = embed_tokens if is_tied else once(lambda loader: loader._matrix("lm_head"))
-        templates: dict[int, tuple[_ArrayLauncher, Any]] = {}
+        templates: dict[int, tuple[_ArrayAllocator, Any]] = {}
         layers = []
         for index in range(spec.num_hidden_layers):
             bits = model.bits_of(index)
             if bits not in templates:
-                arrays = _ArrayLauncher()
+                arrays = _ArrayAllocator()
                 layer = WeightsLoader(arrays, checkpoint, spec)._layer(index)
                 templates[bits] = arrays, layer
             arrays, layer = templates[bits]
-            layers.append(arrays.realize(layer, launcher))
+            layers.append(arrays.realize(layer, allocator))
         norm = once(lambda loader: loader._norm("norm"))
         return DeviceWeights(embed_tokens, layers, norm, lm_head)
 

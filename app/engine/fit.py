@@ -72,7 +72,7 @@ def _can_run(spec: ModelSpec) -> bool:
 
 
 def _card_rows(spec: ModelSpec, card: Card, exact: ExactSizes | None) -> list[FitRow]:
-    available = expected_state(card).available_bytes
+    state = expected_state(card)
     sizes = {grid: sum_weights(spec, grid_sizes(spec, bits)) for grid, bits in GRID_BITS.items()}
     if exact is not None:
         sizes = {"exact": sum_weights(spec, exact.on_card), **sizes}
@@ -84,7 +84,7 @@ def _card_rows(spec: ModelSpec, card: Card, exact: ExactSizes | None) -> list[Fi
             size,
             per_token,
             *(
-                longest_context(spec, available - size, KvOptions(kv_dtype), limit)
+                longest_context(spec, size, state, KvOptions(kv_dtype), limit)
                 for kv_dtype in ("fp16", "int8")
             ),
         )

@@ -213,7 +213,7 @@ def _longest_context(
 
 def _refusal(shortage: MemoryShortage) -> MemoryShortageError:
     return MemoryShortageError(
-        "The model needs {needed} of memory for a context of {needed_len} tokens, {weights} "
+        "The model needs {needed} of memory for a context of {needed_len:,} tokens, {weights} "
         "of it for weights; only {available} are free.",
         needed=_gib(shortage.needed_bytes),
         needed_len=shortage.max_model_len,
@@ -275,7 +275,8 @@ def check_wanted_len(spec: ModelSpec, wanted_len: int) -> int:
         longest = math.floor(longest * spec.rope.factor)
     if not 2 <= wanted_len <= longest:
         raise UsageError(
-            "A context of {wanted_len} tokens was asked for; this model can have 2 to {longest}.",
+            "A context of {wanted_len:,} tokens was asked for; this model can have 2 to "
+            "{longest:,}.",
             wanted_len=wanted_len,
             longest=longest,
         )

@@ -127,7 +127,7 @@ def _place_on_card(
     launcher = factory.create_launcher()
     kv = KvOptions(kv_dtype, options.num_slots, options.max_model_len, options.shares_pages)
     with _naming_holders(card), undone_on_failure(launcher.close):
-        state = measured_state(card.name, before, launcher.memory())
+        state = measured_state(card, before, launcher.memory())
         plan = plan_vram(spec, weights_bytes, state, kv)
         _reserve(launcher, spec, plan, kv)
     executor = CudaExecutor(

@@ -64,6 +64,7 @@ class VramState:
     other_bytes: int
     context_bytes: int
     reserve_bytes: int
+    num_multiprocessors: int = 1  # which the workspace of latent attention depends on
 
     @property
     def available_bytes(self) -> int:
@@ -115,14 +116,14 @@ class KvOptions:
         return KvLayout(self.num_slots, length, self.kv_dtype == "int8", num_pages)
 
 
-def measured_state(card: str, before: CardMemory | None, after: DeviceMemory) -> VramState:
+def measured_state(card: Card, before: CardMemory | None, after: DeviceMemory) -> VramState:
     """From the card's memory before (NVML) and after this process made its context.
 
     Without the former, what the context takes counts as others'.
     """
     used = after.total_bytes - after.free_bytes
     other = used if before is None else min(used, before.used_bytes)
-    return VramState(card, after.total_bytes, other, used - other, _reserve_bytes())
+    return _state(card, after.total_bytes, other, used - other)
 
 
 def card_state_beside(now: DeviceMemory, at_start: VramState, own_bytes: int) -> VramState:
@@ -135,7 +136,14 @@ def expected_state(card: Card) -> VramState:
     """Before there is a context: others' use by NVML, none where that cannot tell."""
     memory = read_memory(card)
     other = memory.used_bytes if memory else 0
-    return VramState(card.name, card.total_bytes, other, _EXPECTED_CONTEXT_BYTES, _reserve_bytes())
+    return _state(card, card.total_bytes, other, _EXPECTED_CONTEXT_BYTES)
+
+
+def _state(card: Card, total_bytes: int, other_bytes: int, context_bytes: int) -> VramState:
+    reserve = _reserve_bytes()
+    return VramState(
+        card.name, total_bytes, other_bytes, context_bytes, reserve, card.num_multiprocessors
+    )
 
 
 def stored_weights_bytes(checkpoint: Checkpoint, spec: ModelSpec) -> int:
@@ -202,22 +210,22 @@ def plan_vram(
     wanted = options.wanted_len
     limit = native_max_model_len(spec) if wanted is None else check_wanted_len(spec, wanted)
     needed_len = min(limit, MIN_MODEL_LEN) if wanted is None else limit
-    room = state.available_bytes - weights_bytes
     if options.shares_pages:
-        num_slots, fitting = choose_slots(
-            options.num_slots,
-            lambda count: longest_context(spec, room, replace(options, num_slots=count), limit),
-            needed_len,
-        )
+
+        def longest(count: int) -> int:
+            fewer = replace(options, num_slots=count)
+            return longest_context(spec, weights_bytes, state, fewer, limit)
+
+        num_slots, fitting = choose_slots(options.num_slots, longest, needed_len)
         options = replace(options, num_slots=num_slots)
     else:
-        fitting = longest_context(spec, room, options, limit)
+        fitting = longest_context(spec, weights_bytes, state, options, limit)
     if fitting < needed_len:
-        remedy = _remedy(spec, room, options, needed_len, fitting)
+        remedy = _remedy(spec, weights_bytes, state, options, needed_len, fitting)
         shortage = vram_shortage(spec, weights_bytes, state, options, needed_len, limit)
         raise MemoryShortageError(_refusal(shortage, state, remedy), shortage=shortage)
-    layout = _final_layout(spec, room, options, fitting)
-    sizes = measure_buffers(spec, layout)
+    layout = _final_layout(spec, weights_bytes, state, options, fitting)
+    sizes = measure_buffers(spec, layout, state.num_multiprocessors)
     return VramPlan(
         fitting,
         options.num_slots,
@@ -230,13 +238,15 @@ def plan_vram(
     )
 
 
-def _final_layout(spec: ModelSpec, room: int, options: KvOptions, length: int) -> KvLayout:
+def _final_layout(
+    spec: ModelSpec, weights_bytes: int, state: VramState, options: KvOptions, length: int
+) -> KvLayout:
     """Of the chosen context, with all pages that the sequences get."""
     layout = options.layout(length)
     if not options.shares_pages:
         return layout
     token_bytes = card_kv_bytes_per_token(spec, options.kv_dtype)
-    left = room - _buffers_bytes(spec, layout)
+    left = state.available_bytes - weights_bytes - _buffers_bytes(spec, layout, state)
     num_pages = choose_pages(options.num_slots, length, left, token_bytes)
     return options.layout(length, num_pages)
 
@@ -246,20 +256,22 @@ def card_kv_bytes_per_token(spec: ModelSpec, kv_dtype: str) -> int:
     return spec.num_cached_layers * cached_position(spec).num_bytes(kv_dtype == "int8")
 
 
-def longest_context(spec: ModelSpec, room: int, options: KvOptions, limit: int) -> int:
-    """The most tokens, at most `limit`, whose cache and workspace fit `room`; 0 if none do."""
-    low, high = 0, limit
+def longest_context(
+    spec: ModelSpec, weights_bytes: int, state: VramState, options: KvOptions, limit: int
+) -> int:
+    """The most tokens, at most `limit`, whose cache and workspace fit beside weights; 0 if none."""
+    room, low, high = state.available_bytes - weights_bytes, 0, limit
     while low < high:
         middle = (low + high + 1) // 2
-        if _buffers_bytes(spec, options.layout(middle)) <= room:
+        if _buffers_bytes(spec, options.layout(middle), state) <= room:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _buffers_bytes(spec: ModelSpec, layout: KvLayout) -> int:
-    sizes = measure_buffers(spec, layout)
+def _buffers_bytes(spec: ModelSpec, layout: KvLayout, state: VramState) -> int:
+    sizes = measure_buffers(spec, layout, state.num_multiprocessors)
     return sizes.kv_bytes + sizes.workspace_bytes
 
 
@@ -272,7 +284,7 @@ def vram_shortage(
     limit: int,
 ) -> MemoryShortage:
     """A context of `needed_len` tokens in numbers; `limit` is what is wanted of a remedy."""
-    sizes = measure_buffers(spec, options.layout(needed_len))
+    sizes = measure_buffers(spec, options.layout(needed_len), state.num_multiprocessors)
     alone = replace(options, num_slots=1) if options.shares_pages else options
     w3_bytes = sum_weights(spec, grid_sizes(spec, GRID_BITS["w3"]))
     choices = {RemedyKind.CONTEXT: (weights_bytes, alone)}
@@ -281,7 +293,7 @@ def vram_shortage(
     if w3_bytes < weights_bytes:
         choices[RemedyKind.W3] = w3_bytes, alone
     found = [
-        MemoryRemedy(kind, longest_context(spec, state.available_bytes - size, kv, limit), size)
+        MemoryRemedy(kind, longest_context(spec, size, state, kv, limit), size)
         for kind, (size, kv) in choices.items()
     ]
     return MemoryShortage(
@@ -299,7 +311,7 @@ def vram_shortage(
 
 def _refusal(shortage: MemoryShortage, state: VramState, remedy: str) -> str:
     return Sentence(
-        "The model needs {needed} of the {card} for a context of {needed_len} tokens (weights "
+        "The model needs {needed} of the {card} for a context of {needed_len:,} tokens (weights "
         "{weights}, KV cache {kv}, workspace {workspace}); of its {total}, {available} can be "
         "used: other programs hold {others}, CUDA {context}. {remedy}",
         needed=_gib(shortage.needed_bytes),
@@ -316,17 +328,25 @@ def _refusal(shortage: MemoryShortage, state: VramState, remedy: str) -> str:
     )
 
 
-def _remedy(spec: ModelSpec, room: int, options: KvOptions, needed_len: int, fitting: int) -> str:
+def _remedy(
+    spec: ModelSpec,
+    weights_bytes: int,
+    state: VramState,
+    options: KvOptions,
+    needed_len: int,
+    fitting: int,
+) -> str:
     """What would fit, nearest first."""
-    small = replace(options, kv_dtype="int8")
-    with_int8 = 0 if options.kv_dtype == "int8" else longest_context(spec, room, small, needed_len)
+    small, with_int8 = replace(options, kv_dtype="int8"), 0
+    if options.kv_dtype != "int8":
+        with_int8 = longest_context(spec, weights_bytes, state, small, needed_len)
     if with_int8 >= needed_len:
         return Sentence("With an int8 KV cache it fits.")
     if fitting >= MIN_MODEL_LEN:
         if with_int8 <= fitting:
-            return Sentence("A context of {fitting} tokens fits.", fitting=fitting)
+            return Sentence("A context of {fitting:,} tokens fits.", fitting=fitting)
         return Sentence(
-            "A context of {fitting} tokens fits, with an int8 KV cache {with_int8}.",
+            "A context of {fitting:,} tokens fits, with an int8 KV cache {with_int8:,}.",
             fitting=fitting,
             with_int8=with_int8,
         )

@@ -4631,32 +4631,8 @@
         <translation>两个模型的词表不同（{vocab_size} 和 {other_vocab_size} 个 token），无法比较它们的预测。</translation>
     </message>
     <message>
-        <source>{num_given} bytes were to replace {num_bytes} of the cache.</source>
-        <translation>要用 {num_given} 字节替换缓存中的 {num_bytes} 字节。</translation>
-    </message>
-    <message>
         <source>The state of slot {slot} has seen an unknown number of tokens.</source>
         <translation>槽位 {slot} 的状态读过的 token 数未知。</translation>
-    </message>
-    <message>
-        <source>The state of slot {slot} cannot go to position {start}: it has seen {count} tokens, and can only go on or begin anew.</source>
-        <translation>槽位 {slot} 的状态不能跳到位置 {start}：它读过 {count}个 token，只能继续或重新开始。</translation>
-    </message>
-    <message>
-        <source>{end} tokens do not fit into the context, which was planned for {max_model_len}.</source>
-        <translation>{end} 个 token 放不进上下文，上下文按 {max_model_len} 个规划。</translation>
-    </message>
-    <message>
-        <source>There is no such chunk: slot {slot}, start {start}.</source>
-        <translation>没有这样的块：槽位 {slot}，起点 {start}。</translation>
-    </message>
-    <message>
-        <source>Slot {slot} has no page for position {position}.</source>
-        <translation>槽位 {slot} 没有位置 {position} 的页。</translation>
-    </message>
-    <message>
-        <source>A token id is outside the vocabulary of {vocab_size}.</source>
-        <translation>有 token 编号超出了 {vocab_size} 个的词表。</translation>
     </message>
     <message>
         <source>an unknown number of</source>
@@ -4855,14 +4831,6 @@
         <translation>进程 {pid}</translation>
     </message>
     <message>
-        <source>The model needs {needed} of memory for a context of {needed_len} tokens, {weights} of it for weights; only {available} are free.</source>
-        <translation>该模型在 {needed_len} 个 token 的上下文中需要 {needed} 内存，其中权重占 {weights}；只剩余 {available}。</translation>
-    </message>
-    <message>
-        <source>A context of {wanted_len} tokens was asked for; this model can have 2 to {longest}.</source>
-        <translation>要求的上下文为 {wanted_len} 个 token；这个模型可用 2 到 {longest} 个。</translation>
-    </message>
-    <message>
         <source>The request {id} is running already.</source>
         <translation>请求 {id} 已在运行。</translation>
     </message>
@@ -5015,24 +4983,12 @@
         <translation>{path} 不是有效的分词器。</translation>
     </message>
     <message>
-        <source>The model needs {needed} of the {card} for a context of {needed_len} tokens (weights {weights}, KV cache {kv}, workspace {workspace}); of its {total}, {available} can be used: other programs hold {others}, CUDA {context}. {remedy}</source>
-        <translation>该模型在 {needed_len} 个 token 的上下文中需要 {card} 的 {needed}（权重 {weights}，KV 缓存 {kv}，工作区 {workspace}）；它共有 {total}，可用 {available}：其他程序占用 {others}，CUDA 占用 {context}。{remedy}</translation>
-    </message>
-    <message>
         <source>A conversion to 3 bits (w3, or w3w4 with a budget) takes less; so does a smaller model.</source>
         <translation>转换为 3 位（w3，或带预算的 w3w4）占用更少；换用更小的模型也可以。</translation>
     </message>
     <message>
         <source>With an int8 KV cache it fits.</source>
         <translation>使用 int8 KV 缓存就放得下。</translation>
-    </message>
-    <message>
-        <source>A context of {fitting} tokens fits, with an int8 KV cache {with_int8}.</source>
-        <translation>可容纳 {fitting} 个 token 的上下文，使用 int8 KV 缓存时为 {with_int8} 个。</translation>
-    </message>
-    <message>
-        <source>A context of {fitting} tokens fits.</source>
-        <translation>可容纳 {fitting} 个 token 的上下文。</translation>
     </message>
     <message>
         <source>The hub did not say which commit of {repo_id} it lists.</source>
@@ -5403,8 +5359,52 @@
         <translation>它没有说明原因</translation>
     </message>
     <message>
+        <source>{num_given:,} bytes were to replace {num_bytes:,} of the cache.</source>
+        <translation>要用 {num_given:,} 字节替换缓存中的 {num_bytes:,} 字节。</translation>
+    </message>
+    <message>
+        <source>The state of slot {slot} cannot go to position {start:,}: it has seen {count} tokens, and can only go on or begin anew.</source>
+        <translation>槽位 {slot} 的状态不能跳到位置 {start:,}：它读过 {count}个 token，只能继续或重新开始。</translation>
+    </message>
+    <message>
+        <source>{end:,} tokens do not fit into the context, which was planned for {max_model_len:,}.</source>
+        <translation>{end:,} 个 token 放不进上下文，上下文按 {max_model_len:,} 个规划。</translation>
+    </message>
+    <message>
+        <source>There is no such chunk: slot {slot}, start {start:,}.</source>
+        <translation>没有这样的块：槽位 {slot}，起点 {start:,}。</translation>
+    </message>
+    <message>
+        <source>Slot {slot} has no page for position {position:,}.</source>
+        <translation>槽位 {slot} 没有位置 {position:,} 的页。</translation>
+    </message>
+    <message>
+        <source>A token id is outside the vocabulary of {vocab_size:,}.</source>
+        <translation>有 token 编号超出了 {vocab_size:,} 个的词表。</translation>
+    </message>
+    <message>
+        <source>The model needs {needed} of memory for a context of {needed_len:,} tokens, {weights} of it for weights; only {available} are free.</source>
+        <translation>该模型在 {needed_len:,} 个 token 的上下文中需要 {needed} 内存，其中权重占 {weights}；只剩余 {available}。</translation>
+    </message>
+    <message>
+        <source>A context of {wanted_len:,} tokens was asked for; this model can have 2 to {longest:,}.</source>
+        <translation>要求的上下文为 {wanted_len:,} 个 token；这个模型可用 2 到 {longest:,} 个。</translation>
+    </message>
+    <message>
         <source>The prompt has {num_tokens:,} tokens; the context is planned for {max_model_len:,}, at least one of them for the reply.</source>
         <translation>提示词有 {num_tokens:,} 个 token；上下文按 {max_model_len:,} 个规划，其中至少一个留给回复。</translation>
+    </message>
+    <message>
+        <source>The model needs {needed} of the {card} for a context of {needed_len:,} tokens (weights {weights}, KV cache {kv}, workspace {workspace}); of its {total}, {available} can be used: other programs hold {others}, CUDA {context}. {remedy}</source>
+        <translation>该模型在 {needed_len:,} 个 token 的上下文中需要 {card} 的 {needed}（权重 {weights}，KV 缓存 {kv}，工作区 {workspace}）；它共有 {total}，可用 {available}：其他程序占用 {others}，CUDA 占用 {context}。{remedy}</translation>
+    </message>
+    <message>
+        <source>A context of {fitting:,} tokens fits, with an int8 KV cache {with_int8:,}.</source>
+        <translation>可容纳 {fitting:,} 个 token 的上下文，使用 int8 KV 缓存时为 {with_int8:,} 个。</translation>
+    </message>
+    <message>
+        <source>A context of {fitting:,} tokens fits.</source>
+        <translation>可容纳 {fitting:,} 个 token 的上下文。</translation>
     </message>
     <message>
         <source>Only a bundle has a list of what must be in it.</source>

@@ -22,7 +22,7 @@ from app.checkpoint.reader import Checkpoint
 from app.converter.pipeline import convert
 from app.engine.executors.base import Executor, LogitsWanted, SequenceChunk
 from app.engine.executors.cuda.executor import CudaExecutor
-from app.engine.executors.cuda.measure import MeasuringLauncher
+from app.engine.executors.cuda.measure import MeasuringAllocator
 from app.engine.executors.cuda.weights import WeightsLoader
 from app.engine.executors.reference import ReferenceExecutor
 from app.engine.executors.reference.mlp import MixtureOfExperts
@@ -156,12 +156,12 @@ def _run_watched(reference: Executor, tokens: Tokens) -> tuple[int, Floats]:
 
 def check_plan(model_dir: Path) -> None:
     """Weights take what is planned; matrices that are joined may take less."""
-    launcher = MeasuringLauncher()
+    allocator = MeasuringAllocator()
     with Checkpoint.open(model_dir) as checkpoint:
         spec = create_spec(checkpoint.config)
         planned = stored_weights_bytes(checkpoint, spec)
-        WeightsLoader(launcher, checkpoint, spec).load()
-    assert launcher.num_bytes <= planned <= 1.25 * launcher.num_bytes
+        WeightsLoader(allocator, checkpoint, spec).load()
+    assert allocator.num_bytes <= planned <= 1.25 * allocator.num_bytes
 
 
 def run(executor: Executor, tokens: Tokens, pieces: tuple[int, ...]) -> Floats:

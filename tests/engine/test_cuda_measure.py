@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import QuantScheme, ScaleDtype, Scheme
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
 from app.engine.executors.cuda.matrices import pack_matrix, upload_matrix
-from app.engine.executors.cuda.measure import MeasuringLauncher, linear_bytes, measure_buffers
+from app.engine.executors.cuda.measure import MeasuringAllocator, linear_bytes, measure_buffers
 from app.engine.executors.cuda.weights import WeightsLoader
 from app.engine.vram_plan import stored_weights_bytes
 from app.spec.registry import create_spec
@@ -22,7 +23,10 @@ from tests.engine.test_memory_plan import CONFIG
 from tests.kernels.cpu_linears import dense_linear, random_linear
 from tests.kernels.host_launcher import HostLauncher
 from tests.random_checkpoints import write_random
+from tests.spec.popular_sparse import DEEPSEEK_V2_LITE
 
+LLAMA = {**CONFIG, "hidden_size": 256, "num_hidden_layers": 3, "vocab_size": 500}
+LLAMA |= {"num_attention_heads": 8, "num_key_value_heads": 2}
 SCHEMES = [
     QuantScheme(bits, group, scheme, scales)
     for bits in (3, 4, 8)
@@ -42,20 +46,20 @@ def test_a_linear_takes_what_is_planned(quant: QuantScheme | None) -> None:
         if quant
         else dense_linear("float32", shape)
     )
-    launcher = MeasuringLauncher()
-    matrix = upload_matrix(launcher, linear, "x")
-    assert launcher.num_bytes == linear_bytes(quant, shape, linear.arrays())
-    assert 0 <= launcher.num_bytes - matrix.num_bytes < 256 * len(linear.arrays())
+    allocator = MeasuringAllocator()
+    matrix = upload_matrix(allocator, linear, "x")
+    assert allocator.num_bytes == linear_bytes(quant, shape, linear.arrays())
+    assert 0 <= allocator.num_bytes - matrix.num_bytes < 256 * len(linear.arrays())
 
 
+@pytest.mark.parametrize("config", [LLAMA, DEEPSEEK_V2_LITE], ids=["llama", "deepseek"])
 @pytest.mark.parametrize("kv_dtype", ["fp16", "int8"])
-def test_buffers_take_what_is_planned(kv_dtype: str) -> None:
-    config = {**CONFIG, "hidden_size": 256, "num_hidden_layers": 3, "vocab_size": 500}
-    spec = create_spec({**config, "num_attention_heads": 8, "num_key_value_heads": 2})
+def test_buffers_take_what_is_planned(kv_dtype: str, config: dict[str, Any]) -> None:
+    spec = create_spec(config)
     layout = KvLayout(2, 700, kv_dtype == "int8")
     launcher = HostLauncher()
     buffers = DeviceBuffers(launcher, spec, layout)
-    sizes = measure_buffers(spec, layout)
+    sizes = measure_buffers(spec, layout, launcher.num_multiprocessors)
     assert sizes.kv_bytes == buffers.kv_bytes
     assert sizes.kv_bytes + sizes.workspace_bytes == launcher.allocated_bytes
     launcher.close()
@@ -92,12 +96,12 @@ def test_loading_holds_less_than_a_layer_and_no_second_copy(tmp_path: Path) -> N
     path = write_random(spec, config, tmp_path / "x", SCHEMES[0])
     layer = sum(math.prod(shape) for shape in layer_linears(spec, 0).values())
     with Checkpoint.open(path) as checkpoint:
-        launcher = MeasuringLauncher()
+        allocator = MeasuringAllocator()
         tracemalloc.start()
-        weights = WeightsLoader(launcher, checkpoint, spec).load()
+        weights = WeightsLoader(allocator, checkpoint, spec).load()
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         planned = stored_weights_bytes(checkpoint, spec)
     assert peak < 4 * layer
-    assert launcher.num_bytes == planned
+    assert allocator.num_bytes == planned
     assert weights.num_bytes <= planned

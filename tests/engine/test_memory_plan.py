@@ -101,7 +101,7 @@ def test_fewer_states_rather_than_a_shorter_context() -> None:
 def test_a_wanted_context_is_taken_or_refused_but_never_changed(spec: ModelSpec) -> None:
     available = 4 * GIB + workspace_bytes(spec) + 1000 * 131072
     assert plan_memory(spec, COSTS, available, wanted_len=1000).max_model_len == 1000
-    with pytest.raises(ResourceError, match=r"4\.\d+ GiB .* 1001 tokens, 4\.00 GiB .* free"):
+    with pytest.raises(ResourceError, match=r"4\.\d+ GiB .* 1,001 tokens, 4\.00 GiB .* free"):
         plan_memory(spec, COSTS, available, wanted_len=1001)
 
 
@@ -112,7 +112,7 @@ def test_a_model_without_room_for_any_context_is_refused(spec: ModelSpec) -> Non
 
 @pytest.mark.parametrize("wanted", [0, 1, 8193])
 def test_a_context_that_the_model_cannot_have_is_refused(spec: ModelSpec, wanted: int) -> None:
-    with pytest.raises(UsageError, match="2 to 8192"):
+    with pytest.raises(UsageError, match="2 to 8,192"):
         plan_memory(spec, COSTS, 64 * GIB, wanted_len=wanted)
 
 

@@ -70,9 +70,9 @@ class StateLengths:
         for chunk in chunks:
             seen = found[chunk.slot]
             if chunk.start not in (0, seen):
-                count = Sentence("an unknown number of") if seen is None else seen
+                count = Sentence("an unknown number of") if seen is None else f"{seen:,}"
                 raise EngineError(
-                    "The state of slot {slot} cannot go to position {start}: it has seen {count} "
+                    "The state of slot {slot} cannot go to position {start:,}: it has seen {count} "
                     "tokens, and can only go on or begin anew.",
                     slot=chunk.slot,
                     start=chunk.start,
@@ -319,26 +319,26 @@ class Executor(ABC):
             end = chunk.start + len(chunk.token_ids)
             if end > self.max_model_len:
                 raise ContextLengthError(
-                    "{end} tokens do not fit into the context, which was planned for "
-                    "{max_model_len}.",
+                    "{end:,} tokens do not fit into the context, which was planned for "
+                    "{max_model_len:,}.",
                     end=end,
                     max_model_len=self.max_model_len,
                 )
             if not 0 <= chunk.slot < self.num_slots or chunk.start < 0 or not len(chunk.token_ids):
                 raise EngineError(
-                    "There is no such chunk: slot {slot}, start {start}.",
+                    "There is no such chunk: slot {slot}, start {start:,}.",
                     slot=chunk.slot,
                     start=chunk.start,
                 )
             if end > self._tables.num_positions(chunk.slot):
                 raise EngineError(
-                    "Slot {slot} has no page for position {position}.",
+                    "Slot {slot} has no page for position {position:,}.",
                     slot=chunk.slot,
                     position=end - 1,
                 )
             if chunk.token_ids.min() < 0 or chunk.token_ids.max() >= self.spec.vocab_size:
                 raise EngineError(
-                    "A token id is outside the vocabulary of {vocab_size}.",
+                    "A token id is outside the vocabulary of {vocab_size:,}.",
                     vocab_size=self.spec.vocab_size,
                 )
         if self._states is not None:
@@ -378,7 +378,7 @@ def _checked_bytes(data: npt.NDArray[np.uint8], num_bytes: int) -> npt.NDArray[n
     """The data, contiguous; EngineError unless it is so many bytes."""
     if data.dtype != np.uint8 or data.shape != (num_bytes,):
         raise EngineError(
-            "{num_given} bytes were to replace {num_bytes} of the cache.",
+            "{num_given:,} bytes were to replace {num_bytes:,} of the cache.",
             num_given=data.nbytes,
             num_bytes=num_bytes,
         )

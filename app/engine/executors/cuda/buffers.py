@@ -15,8 +15,8 @@ from app.engine.executors.block_tables import pages_for
 from app.engine.executors.cuda.delta_plan import DeltaBuffers
 from app.engine.executors.cuda.expert_plan import ExpertBuffers
 from app.engine.executors.cuda.latent_plan import LatentBuffers
-from app.engine.executors.cuda.launcher import Buffer, Launcher, fill
-from app.engine.executors.cuda.parts import Parts, Striped
+from app.engine.executors.cuda.launcher import Allocator, Buffer, fill
+from app.engine.executors.cuda.parts import Striped
 from app.engine.executors.cuda.step_state import StepState
 from app.spec.model_spec import ModelSpec
 from app.spec.rope import RopeSpec
@@ -79,12 +79,12 @@ class KvLayout:
 class SamplingBuffers:
     """What sampling.cu works in; zeros between its launches where they must be."""
 
-    def __init__(self, launcher: Launcher, vocab_size: int) -> None:
+    def __init__(self, allocator: Allocator, vocab_size: int) -> None:
         self.num_chunks = num_chunks(vocab_size)
-        self.selections = launcher.allocate(MAX_TOKENS * SELECTION.itemsize)
-        self.histograms = launcher.allocate(8 * MAX_TOKENS * HISTOGRAM_BINS)
-        self.chunk_weights = launcher.allocate(8 * MAX_TOKENS * self.num_chunks)
-        self.chunk_ties = launcher.allocate(4 * MAX_TOKENS * self.num_chunks)
+        self.selections = allocator.allocate(MAX_TOKENS * SELECTION.itemsize)
+        self.histograms = allocator.allocate(8 * MAX_TOKENS * HISTOGRAM_BINS)
+        self.chunk_weights = allocator.allocate(8 * MAX_TOKENS * self.num_chunks)
+        self.chunk_ties = allocator.allocate(4 * MAX_TOKENS * self.num_chunks)
 
 
 class DeviceBuffers:
@@ -93,8 +93,8 @@ class DeviceBuffers:
     Activations have room for a chunk, what belongs to logits and to splits for a step's rows.
     """
 
-    def __init__(self, launcher: Launcher, spec: ModelSpec, kv: KvLayout) -> None:
-        self._launcher, self._spec, self.kv = launcher, spec, kv
+    def __init__(self, allocator: Allocator, spec: ModelSpec, kv: KvLayout) -> None:
+        self._allocator, self._spec, self.kv = allocator, spec, kv
         rows, few_rows, halfs, floats = padded_tokens(PREFILL_CHUNK_TOKENS), MAX_TOKENS, 2, 4
         shared_size = spec.moe.shared_intermediate_size if spec.moe else 0
         widest = max(spec.intermediate_size, spec.hidden_size, shared_size)
@@ -106,7 +106,7 @@ class DeviceBuffers:
         self.mixed = self._allocate(rows * mixed_size, halfs)
         # Latent attention has buffers of its own instead.
         heads_rows, few_heads_rows = (0, 0) if spec.mla else (rows, few_rows)
-        self.latent = LatentBuffers(launcher, spec, spec.mla, rows) if spec.mla else None
+        self.latent = LatentBuffers(allocator, spec, spec.mla, rows) if spec.mla else None
         self.qkv = self._allocate(heads_rows * (spec.q_size + 2 * spec.kv_size), halfs)
         self.queries = self._allocate(heads_rows * spec.q_size, halfs)
         self.inner = self._allocate(rows * widest, halfs)
@@ -118,11 +118,11 @@ class DeviceBuffers:
         self.logits = self._allocate(few_rows * spec.vocab_size, floats)
         self.block_max = self._allocate(few_rows * -(-spec.vocab_size // 16), floats)
         self.block_argmax = self._allocate(few_rows * -(-spec.vocab_size // 16), 4)
-        self.sampling = SamplingBuffers(launcher, spec.vocab_size)
-        self.state = StepState(launcher, spec.vocab_size, kv.num_slots)
+        self.sampling = SamplingBuffers(allocator, spec.vocab_size)
+        self.state = StepState(allocator, spec.vocab_size, kv.num_slots)
         self.experts = None
         if spec.moe is not None:
-            self.experts = ExpertBuffers(launcher, spec.hidden_size, spec.moe, rows)
+            self.experts = ExpertBuffers(allocator, spec.hidden_size, spec.moe, rows)
         self.max_splits = -(-kv.max_model_len // _MIN_SPLIT_KEYS)
         partial = spec.num_attention_heads * self.max_splits * (spec.head_dim + 2)
         self.partial = self._allocate(few_heads_rows * partial, floats)
@@ -130,12 +130,12 @@ class DeviceBuffers:
         self.arrived = self._allocate(few_rows * heads, 4)
         self.inv_freq = self._create_frequencies()
         self._tables = self._allocate(kv.num_slots * kv.max_pages, 4)
-        self._page_parts: list[Striped] = []
+        self.page_parts: list[Striped] = []  # what all layers keep of each page
         layers = range(spec.num_hidden_layers)
         self._caches = {i: self._create_cache() for i in layers if not spec.is_linear(i)}
         self.delta = None
         if spec.delta_net is not None:
-            self.delta = DeltaBuffers(launcher, spec, spec.delta_net, kv.num_slots, rows)
+            self.delta = DeltaBuffers(allocator, spec, spec.delta_net, kv.num_slots, rows)
 
     def for_decoding(self) -> DeviceBuffers:
         """The same, but the rows that run are those of `state`, which the device advances."""
@@ -152,29 +152,23 @@ class DeviceBuffers:
         return kv.num_positions * per_position + kv.num_slots * spec.state_bytes
 
     @property
-    def pages(self) -> Parts:
-        """What all layers keep of a page."""
-        return Parts(self._launcher, self._page_parts)
-
-    @property
-    def states(self) -> Parts:
-        """What all linear layers know of a slot."""
-        parts = self.delta.iter_slot_parts() if self.delta else ()
-        return Parts(self._launcher, list(parts))
+    def slot_parts(self) -> list[Striped]:
+        """What all linear layers know of each slot."""
+        return list(self.delta.iter_slot_parts()) if self.delta else []
 
     def upload_row(self, slot: int, pages: Sequence[int]) -> None:
         """The slot's row of the table of pages; what it lacks is never looked at."""
         max_pages = self.kv.max_pages
         row = np.zeros(max_pages, np.int32)
         row[: len(pages)] = pages
-        self._launcher.upload(row, self._tables.skip(4 * slot * max_pages))
+        self._allocator.upload(row, self._tables.skip(4 * slot * max_pages))
 
     def cache(self, layer: int) -> npt.NDArray[np.void]:
         """KvCache of a layer that is not linear."""
         return self._caches[layer]
 
     def _allocate(self, count: int, element_bytes: int) -> Buffer:
-        return self._launcher.allocate(count * element_bytes)
+        return self._allocator.allocate(count * element_bytes)
 
     def _create_cache(self) -> npt.NDArray[np.void]:
         """Of latent attention keys alone, which hold both parts."""
@@ -196,16 +190,16 @@ class DeviceBuffers:
 
     def _allocate_paged(self, num_bytes: int) -> Buffer:
         """One of the buffers in which pages have a part."""
-        buffer = self._launcher.allocate(num_bytes)
+        buffer = self._allocator.allocate(num_bytes)
         num_pages = self.kv.num_positions // PAGE_POSITIONS
-        self._page_parts.append(Striped(buffer, num_bytes // num_pages))
+        self.page_parts.append(Striped(buffer, num_bytes // num_pages))
         return buffer
 
     def _create_frequencies(self) -> dict[RopeSpec, Buffer]:
         spec = self._spec
         ropes = {spec.layer_rope(index) for index in range(spec.num_hidden_layers)} - {None}
         return {
-            rope: self._launcher.upload_new(rope.inverse_frequencies(self.kv.max_model_len))
+            rope: self._allocator.upload_new(rope.inverse_frequencies(self.kv.max_model_len))
             for rope in ropes
             if rope is not None
         }

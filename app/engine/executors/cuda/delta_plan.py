@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.engine.executors.cuda.delta_weights import DeviceDelta
-from app.engine.executors.cuda.launcher import Buffer, Launch, Launcher, fill
+from app.engine.executors.cuda.launcher import Allocator, Buffer, Launch, fill
 from app.engine.executors.cuda.parts import Striped
 from app.spec.delta_net_spec import DeltaNetSpec
 from app.spec.model_spec import ModelSpec
@@ -31,20 +31,20 @@ class DeltaBuffers:
 
     def __init__(
         self,
-        launcher: Launcher,
+        allocator: Allocator,
         spec: ModelSpec,
         delta: DeltaNetSpec,
         num_slots: int,
         num_rows: int,
     ) -> None:
         self._delta = delta
-        self.projected = launcher.allocate(num_rows * _width(delta) * _FLOAT_BYTES)
-        self.mixed = launcher.allocate(num_rows * delta.num_channels * _FLOAT_BYTES)
+        self.projected = allocator.allocate(num_rows * _width(delta) * _FLOAT_BYTES)
+        self.mixed = allocator.allocate(num_rows * delta.num_channels * _FLOAT_BYTES)
         window = self._window_bytes
         self.states = {
             index: DeltaStates(
-                launcher.allocate(num_slots * window),
-                launcher.allocate(num_slots * (delta.state_bytes - window)),
+                allocator.allocate(num_slots * window),
+                allocator.allocate(num_slots * (delta.state_bytes - window)),
             )
             for index in filter(spec.is_linear, range(spec.num_hidden_layers))
         }

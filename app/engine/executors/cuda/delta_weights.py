@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.checkpoint.reader import Checkpoint
-from app.engine.executors.cuda.launcher import Buffer, Launcher
+from app.engine.executors.cuda.launcher import Allocator, Buffer
 from app.engine.executors.cuda.matrices import DeviceMatrix, stack, upload_matrix
 from app.spec.delta_net_spec import decay_rates
 
@@ -33,8 +33,8 @@ class DeviceDelta:
 class DeltaLoader:
     """Uploads the delta net of one layer, `prefix` being `layers.<n>.linear_attn`."""
 
-    def __init__(self, launcher: Launcher, checkpoint: Checkpoint, prefix: str) -> None:
-        self._launcher, self._checkpoint, self._prefix = launcher, checkpoint, prefix
+    def __init__(self, allocator: Allocator, checkpoint: Checkpoint, prefix: str) -> None:
+        self._allocator, self._checkpoint, self._prefix = allocator, checkpoint, prefix
 
     def load(self) -> DeviceDelta:
         """Raises UnsupportedError for a weight that the kernels cannot hold."""
@@ -50,10 +50,10 @@ class DeltaLoader:
         linears = [self._checkpoint.linear(f"{self._prefix}.{name}") for name in _PROJECTIONS]
         fused = stack(linears)
         if fused is not None:
-            return [upload_matrix(self._launcher, fused, f"{self._prefix}.in_proj")]
+            return [upload_matrix(self._allocator, fused, f"{self._prefix}.in_proj")]
         pairs = zip(linears, _PROJECTIONS, strict=True)
         return [
-            upload_matrix(self._launcher, linear, f"{self._prefix}.{name}")
+            upload_matrix(self._allocator, linear, f"{self._prefix}.{name}")
             for linear, name in pairs
         ]
 
@@ -61,4 +61,4 @@ class DeltaLoader:
         self, name: str, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = np.asarray
     ) -> Buffer:
         vector = np.array(self._checkpoint.vector(f"{self._prefix}.{name}"), np.float32)
-        return self._launcher.upload_new(change(vector))
+        return self._allocator.upload_new(change(vector))

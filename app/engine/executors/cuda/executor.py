@@ -16,8 +16,9 @@ from app.core.errors import EngineError, UnsupportedError
 from app.engine.executors.base import Executor, MemoryUse, SequenceChunk
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
 from app.engine.executors.cuda.decoding import DecodePlanner, Decoder, DecodeShape, DrawShape
-from app.engine.executors.cuda.launcher import Launch, Launcher
+from app.engine.executors.cuda.launcher import Allocator, Launch, Launcher
 from app.engine.executors.cuda.measure import measure_buffers
+from app.engine.executors.cuda.parts import Parts
 from app.engine.executors.cuda.plan import (
     ACTIVATIONS,
     StepPlanner,
@@ -58,7 +59,7 @@ Shape = StepShape | DecodeShape | DrawShape | ChunkShape | LogitsShape
 _MAX_HEAD_DIM = 256
 _SMALLEST_BUCKET = 256
 
-WeightsSource = Callable[[Launcher, Checkpoint, ModelSpec], DeviceWeights]
+WeightsSource = Callable[[Allocator, Checkpoint, ModelSpec], DeviceWeights]
 
 
 class CudaExecutor(Executor):
@@ -99,7 +100,10 @@ class CudaExecutor(Executor):
         except BaseException:
             self.close()
             raise
-        self._workspace_bytes = measure_buffers(spec, kv).workspace_bytes
+        self._pages = Parts(launcher, self._buffers.page_parts)
+        self._slots = Parts(launcher, self._buffers.slot_parts)
+        sizes = measure_buffers(spec, kv, launcher.num_multiprocessors)
+        self._workspace_bytes = sizes.workspace_bytes
         decoding = self._buffers.for_decoding()
         sampling = SamplingPlanner(spec.vocab_size, decoding, launcher.num_multiprocessors)
         self._planner = self._create_planner(self._buffers)
@@ -192,32 +196,32 @@ class CudaExecutor(Executor):
     @property
     def page_bytes(self) -> int:
         """Keys, values and scales of all layers."""
-        return self._buffers.pages.num_bytes
+        return self._pages.num_bytes
 
     @property
     def state_bytes(self) -> int:
         """Windows and matrices of all linear layers."""
-        return self._buffers.states.num_bytes
+        return self._slots.num_bytes
 
     def _copy_page(self, source: int, target: int) -> None:
         self._open_launcher()
-        self._buffers.pages.copy(source, target)
+        self._pages.copy(source, target)
 
     def _read_page(self, page: int) -> npt.NDArray[np.uint8]:
         self._open_launcher()
-        return self._buffers.pages.read(page)
+        return self._pages.read(page)
 
     def _write_page(self, page: int, data: npt.NDArray[np.uint8]) -> None:
         self._open_launcher()
-        self._buffers.pages.write(page, data)
+        self._pages.write(page, data)
 
     def _read_state(self, slot: int) -> npt.NDArray[np.uint8]:
         self._open_launcher()
-        return self._buffers.states.read(slot)
+        return self._slots.read(slot)
 
     def _write_state(self, slot: int, data: npt.NDArray[np.uint8]) -> None:
         self._open_launcher()
-        self._buffers.states.write(slot, data)
+        self._slots.write(slot, data)
 
     def _open_launcher(self) -> Launcher:
         if self._launcher is None:
@@ -306,8 +310,8 @@ class CudaExecutor(Executor):
         return min(bucket, self.max_model_len)
 
 
-def _load_weights(launcher: Launcher, checkpoint: Checkpoint, spec: ModelSpec) -> DeviceWeights:
-    return WeightsLoader(launcher, checkpoint, spec).load()
+def _load_weights(allocator: Allocator, checkpoint: Checkpoint, spec: ModelSpec) -> DeviceWeights:
+    return WeightsLoader(allocator, checkpoint, spec).load()
 
 
 def check_runnable(spec: ModelSpec) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.engine.executors.cuda.expert_weights import DeviceExperts
-from app.engine.executors.cuda.launcher import Buffer, Launch, Launcher, fill
+from app.engine.executors.cuda.launcher import Allocator, Buffer, Launch, fill
 from app.engine.executors.cuda.products import product_argument
 from app.engine.executors.cuda.stacks import DeviceStack
 from app.spec.model_spec import MlpType, ModelSpec
@@ -34,19 +34,19 @@ _HALF_BYTES, _FLOAT_BYTES, _INT_BYTES = 2, 4, 4
 class ExpertBuffers:
     """What the experts of `num_rows` rows work in."""
 
-    def __init__(self, launcher: Launcher, hidden_size: int, moe: MoeSpec, num_rows: int) -> None:
+    def __init__(self, allocator: Allocator, hidden_size: int, moe: MoeSpec, num_rows: int) -> None:
         pairs = num_rows * moe.num_experts_per_tok
         visits = max_visits(num_rows, moe.num_experts_per_tok, moe.num_experts)
         inner = pairs * moe.moe_intermediate_size * _HALF_BYTES
-        self.logits = launcher.allocate(num_rows * (moe.num_experts + 1) * _FLOAT_BYTES)
-        self.chosen = launcher.allocate(pairs * _INT_BYTES)
-        self.visit_matrices = launcher.allocate(visits * _INT_BYTES)
-        self.visit_pairs = launcher.allocate(visits * MAX_TOKENS * _INT_BYTES)
-        self.pair_weights = launcher.allocate(pairs * _FLOAT_BYTES)
-        self.shared_weights = launcher.allocate(num_rows * _FLOAT_BYTES)
-        self.inner = launcher.allocate(inner)
-        self.other = launcher.allocate(inner)
-        self.outputs = launcher.allocate(pairs * hidden_size * _FLOAT_BYTES)
+        self.logits = allocator.allocate(num_rows * (moe.num_experts + 1) * _FLOAT_BYTES)
+        self.chosen = allocator.allocate(pairs * _INT_BYTES)
+        self.visit_matrices = allocator.allocate(visits * _INT_BYTES)
+        self.visit_pairs = allocator.allocate(visits * MAX_TOKENS * _INT_BYTES)
+        self.pair_weights = allocator.allocate(pairs * _FLOAT_BYTES)
+        self.shared_weights = allocator.allocate(num_rows * _FLOAT_BYTES)
+        self.inner = allocator.allocate(inner)
+        self.other = allocator.allocate(inner)
+        self.outputs = allocator.allocate(pairs * hidden_size * _FLOAT_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import Linear
-from app.engine.executors.cuda.launcher import Buffer, Launcher
+from app.engine.executors.cuda.launcher import Allocator, Buffer
 from app.engine.executors.cuda.matrices import can_interleave, interleave
 from app.engine.executors.cuda.stacks import DeviceStack, storage_of, upload_stacks
 from app.spec.model_spec import MlpType, ModelSpec
@@ -61,10 +61,10 @@ class ExpertsLoader:
     """Uploads the experts of one layer, `prefix` being `layers.<n>.mlp`."""
 
     def __init__(
-        self, launcher: Launcher, checkpoint: Checkpoint, spec: ModelSpec, prefix: str
+        self, allocator: Allocator, checkpoint: Checkpoint, spec: ModelSpec, prefix: str
     ) -> None:
         assert spec.moe is not None
-        self._launcher, self._checkpoint, self._spec = launcher, checkpoint, spec
+        self._allocator, self._checkpoint, self._spec = allocator, checkpoint, spec
         self._moe: MoeSpec = spec.moe
         self._prefix = prefix
 
@@ -85,7 +85,7 @@ class ExpertsLoader:
         if self._moe.score_correction_bias:
             correction = self._floats(self._checkpoint.vector(f"{self._prefix}.router_correction"))
         return DeviceRouter(
-            weight=self._launcher.upload_new(weight),
+            weight=self._allocator.upload_new(weight),
             weight_type=_ROUTER_WEIGHTS[weight.dtype],
             bias=None if linear.bias is None else self._floats(linear.bias),
             correction=correction,
@@ -100,13 +100,13 @@ class ExpertsLoader:
         loaders = [partial(self._interleaved, number) for number in numbers]
         storages = [storage_of(self._linear(number, "up_proj")) for number in numbers]
         name = f"{self._prefix}.experts.gate_up_proj"
-        return [upload_stacks(self._launcher, loaders, storages, name)]
+        return [upload_stacks(self._allocator, loaders, storages, name)]
 
     def _stacks(self, name: str) -> list[DeviceStack]:
         numbers = range(self._moe.num_experts)
         loaders = [partial(self._linear, number, name) for number in numbers]
         storages = [storage_of(load()) for load in loaders]
-        return upload_stacks(self._launcher, loaders, storages, f"{self._prefix}.experts.{name}")
+        return upload_stacks(self._allocator, loaders, storages, f"{self._prefix}.experts.{name}")
 
     def _pair(self, number: int) -> tuple[Linear, Linear]:
         return self._linear(number, "gate_proj"), self._linear(number, "up_proj")
@@ -120,7 +120,7 @@ class ExpertsLoader:
         return self._checkpoint.linear(f"{self._prefix}.experts.{number}.{name}")
 
     def _floats(self, values: npt.NDArray[Any]) -> Buffer:
-        return self._launcher.upload_new(np.asarray(values, np.float32))
+        return self._allocator.upload_new(np.asarray(values, np.float32))
 
 
 def _joined(rows: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from app.engine.executors.cuda.expert_plan import multiply_stack
 from app.engine.executors.cuda.latent_weights import DeviceLatent
-from app.engine.executors.cuda.launcher import Buffer, Launch, Launcher, fill
+from app.engine.executors.cuda.launcher import Allocator, Buffer, Launch, fill
 from app.engine.executors.cuda.stacks import DeviceStack
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import ModelSpec
@@ -34,22 +34,22 @@ _BLOCKS_PER_MULTIPROCESSOR = 4
 class LatentBuffers:
     """What latent attention works in: `num_rows` up to the projections, then eight at a time."""
 
-    def __init__(self, launcher: Launcher, spec: ModelSpec, mla: MlaSpec, num_rows: int) -> None:
+    def __init__(self, allocator: Allocator, spec: ModelSpec, mla: MlaSpec, num_rows: int) -> None:
         heads, key_dim = spec.num_attention_heads, mla.kv_lora_rank + mla.qk_rope_head_dim
-        self.low = launcher.allocate(num_rows * (mla.q_lora_rank or 0) * _FLOAT_BYTES)
-        self.latent = launcher.allocate(num_rows * key_dim * _FLOAT_BYTES)
-        self.q = launcher.allocate(num_rows * spec.q_size * _HALF_BYTES)
-        self.queries = launcher.allocate(MAX_TOKENS * heads * key_dim * _HALF_BYTES)
-        self.mixed = launcher.allocate(MAX_TOKENS * heads * mla.kv_lora_rank * _HALF_BYTES)
+        self.low = allocator.allocate(num_rows * (mla.q_lora_rank or 0) * _FLOAT_BYTES)
+        self.latent = allocator.allocate(num_rows * key_dim * _FLOAT_BYTES)
+        self.q = allocator.allocate(num_rows * spec.q_size * _HALF_BYTES)
+        self.queries = allocator.allocate(MAX_TOKENS * heads * key_dim * _HALF_BYTES)
+        self.mixed = allocator.allocate(MAX_TOKENS * heads * mla.kv_lora_rank * _HALF_BYTES)
         blocks = -(-heads // MAX_QUERIES)
-        self.wanted_blocks = _BLOCKS_PER_MULTIPROCESSOR * launcher.num_multiprocessors
+        self.wanted_blocks = _BLOCKS_PER_MULTIPROCESSOR * allocator.num_multiprocessors
         # Splits of a head's block are at most as many as make `wanted_blocks`, and one more.
         partial = (self.wanted_blocks + MAX_TOKENS * blocks) * MAX_QUERIES
-        self.partial = launcher.allocate(partial * (mla.kv_lora_rank + 2) * _FLOAT_BYTES)
-        self.arrived = launcher.allocate(MAX_TOKENS * blocks * _INT_BYTES)
+        self.partial = allocator.allocate(partial * (mla.kv_lora_rank + 2) * _FLOAT_BYTES)
+        self.arrived = allocator.allocate(MAX_TOKENS * blocks * _INT_BYTES)
         pairs = np.arange(heads, dtype=np.int32)[:, None] + heads * np.arange(MAX_TOKENS)
-        self.head_numbers = launcher.upload_new(np.arange(heads, dtype=np.int32))
-        self.head_pairs = launcher.upload_new(pairs.astype(np.int32))
+        self.head_numbers = allocator.upload_new(np.arange(heads, dtype=np.int32))
+        self.head_pairs = allocator.upload_new(pairs.astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.reference_quant import dequantize, select_rows
 from app.checkpoint.schemes import Linear
-from app.engine.executors.cuda.launcher import Buffer, Launcher
+from app.engine.executors.cuda.launcher import Allocator, Buffer
 from app.engine.executors.cuda.matrices import DeviceMatrix, upload_matrix
 from app.engine.executors.cuda.stacks import DeviceStack, storage_of, upload_stacks
 from app.spec.mla_spec import MlaSpec
@@ -52,13 +52,13 @@ class LatentLoader:
 
     def __init__(
         self,
-        launcher: Launcher,
+        allocator: Allocator,
         checkpoint: Checkpoint,
         mla: MlaSpec,
         num_heads: int,
         prefix: str,
     ) -> None:
-        self._launcher, self._checkpoint, self._mla = launcher, checkpoint, mla
+        self._allocator, self._checkpoint, self._mla = allocator, checkpoint, mla
         self._num_heads, self._prefix = num_heads, prefix
 
     def load(self) -> DeviceLatent:
@@ -87,16 +87,16 @@ class LatentLoader:
             for head in range(self._num_heads)
         ]
         storages = [storage_of(loaders[0]())] * self._num_heads
-        (stack,) = upload_stacks(self._launcher, loaders, storages, f"{self._prefix}.{name}")
+        (stack,) = upload_stacks(self._allocator, loaders, storages, f"{self._prefix}.{name}")
         return stack
 
     def _matrix(self, name: str) -> DeviceMatrix:
         full_name = f"{self._prefix}.{name}"
-        return upload_matrix(self._launcher, self._checkpoint.linear(full_name), full_name)
+        return upload_matrix(self._allocator, self._checkpoint.linear(full_name), full_name)
 
     def _vector(self, name: str) -> Buffer:
         vector = self._checkpoint.vector(f"{self._prefix}.{name}")
-        return self._launcher.upload_new(np.array(vector, np.float32))
+        return self._allocator.upload_new(np.array(vector, np.float32))
 
 
 def _as_stored(expansion: Linear, rows: slice) -> Linear:

@@ -67,11 +67,39 @@ class DeviceMemory:
     total_bytes: int
 
 
-class Launcher(ABC):
+class Allocator(ABC):
+    """Where buffers come from and arrays go: all that weights, cache and workspace are made of.
+
+    Counting what is asked here (`measure.py`) is what a plan is made from.
+    """
+
+    num_multiprocessors: int
+
+    @abstractmethod
+    def allocate(self, num_bytes: int) -> Buffer:
+        """Memory filled with zeros, aligned to 256 bytes; ResourceError when there is none left."""
+
+    @abstractmethod
+    def allocate_host(self, num_bytes: int) -> Buffer:
+        """Zeros in memory of the host that kernels reach in place, over the bus."""
+
+    @abstractmethod
+    def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
+        """Copies a contiguous array to the start of the buffer; the array may change afterwards."""
+
+    def upload_new(self, array: npt.NDArray[Any], on_host: bool = False) -> Buffer:
+        """A new buffer with the array's bytes."""
+        contiguous = np.ascontiguousarray(array)
+        allocate = self.allocate_host if on_host else self.allocate
+        buffer = allocate(contiguous.nbytes)
+        self.upload(contiguous, buffer)
+        return buffer
+
+
+class Launcher(Allocator):
     """One device, one stream: what is asked happens in order."""
 
     name: str
-    num_multiprocessors: int
     num_replays = 0  # of graphs so far, and the seconds that they took, as far as is known
     busy_s = 0.0
     yardstick_bytes = 512 << 20  # whose copy tells the memory's speed: well beyond every cache
@@ -85,20 +113,8 @@ class Launcher(ABC):
         """Takes memory for the allocations to come at once; ResourceError when there is less."""
 
     @abstractmethod
-    def allocate(self, num_bytes: int) -> Buffer:
-        """Memory filled with zeros, aligned to 256 bytes; ResourceError when there is none left."""
-
-    @abstractmethod
-    def allocate_host(self, num_bytes: int) -> Buffer:
-        """Zeros in memory of the host that kernels reach in place, over the bus."""
-
-    @abstractmethod
     def borrow(self, num_bytes: int) -> AbstractContextManager[Buffer]:
         """Memory with anything in it, given back at the end; ResourceError as for `allocate`."""
-
-    @abstractmethod
-    def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
-        """Copies a contiguous array to the start of the buffer; the array may change afterwards."""
 
     @abstractmethod
     def download(self, buffer: Buffer, array: npt.NDArray[Any]) -> None:
@@ -141,14 +157,6 @@ class Launcher(ABC):
             if self.is_idle() and not is_there():
                 raise EngineError("The card did not write what it was asked for.")
             time.sleep(_POLL_INTERVAL_S)
-
-    def upload_new(self, array: npt.NDArray[Any], on_host: bool = False) -> Buffer:
-        """A new buffer with the array's bytes."""
-        contiguous = np.ascontiguousarray(array)
-        allocate = self.allocate_host if on_host else self.allocate
-        buffer = allocate(contiguous.nbytes)
-        self.upload(contiguous, buffer)
-        return buffer
 
 
 def aligned_bytes(num_bytes: int) -> int:

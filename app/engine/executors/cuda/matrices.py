@@ -14,7 +14,7 @@ from app.checkpoint.schemes import Linear, QuantScheme, ScaleDtype
 from app.checkpoint.schemes import Scheme as NativeScheme
 from app.core.errors import UnsupportedError
 from app.engine.executors.cuda.code_tiles import tiles_of_codes, tiles_of_halfs
-from app.engine.executors.cuda.launcher import Buffer, Launcher
+from app.engine.executors.cuda.launcher import Allocator, Buffer
 from kernels.cuda.gemv import GemvVariant, Scheme, ValueType, group_shift, variant_group
 from kernels.cuda.pack import (
     STEP_COLUMNS,
@@ -80,7 +80,7 @@ def pack_matrix(linear: Linear, name: str) -> PackedMatrix:
 
 
 def upload_matrix(
-    launcher: Launcher, linear: Linear, name: str, on_host: bool = False
+    allocator: Allocator, linear: Linear, name: str, on_host: bool = False
 ) -> DeviceMatrix:
     """Packs and uploads block by block; `on_host` keeps the tiles where kernels reach them too.
 
@@ -91,12 +91,12 @@ def upload_matrix(
         rows = slice(start, start + _block_rows(linear))
         packed = pack_matrix(select_rows(linear, rows), name)
         if not buffers:
-            buffers = _allocate(launcher, packed, linear.shape[0], on_host)
+            buffers = _allocate(allocator, packed, linear.shape[0], on_host)
             first = packed
         for field, array in packed.arrays.items():
             if field not in _OF_COLUMNS or start == 0:
                 behind = buffers[field].skip(_end(field, first, start))
-                launcher.upload(np.ascontiguousarray(array), behind)
+                allocator.upload(np.ascontiguousarray(array), behind)
     sizes = {**first.sizes, "out_features": linear.shape[0]}
     return DeviceMatrix(linear.shape, first.variant, buffers | sizes)
 
@@ -107,10 +107,10 @@ def _block_rows(linear: Linear) -> int:
 
 
 def _allocate(
-    launcher: Launcher, first: PackedMatrix, num_rows: int, on_host: bool
+    allocator: Allocator, first: PackedMatrix, num_rows: int, on_host: bool
 ) -> dict[str, Buffer]:
     """Buffers of the whole matrix, from its first block."""
-    allocate = launcher.allocate_host if on_host else launcher.allocate
+    allocate = allocator.allocate_host if on_host else allocator.allocate
     sizes = {field: _end(field, first, num_rows) for field in first.arrays}
     return {field: allocate(size) for field, size in sizes.items()}
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy.typing as npt
 
 from app.checkpoint.layout import linear_layout
 from app.checkpoint.schemes import SUPER_GROUP, QuantScheme
 from app.engine.executors.cuda.buffers import DeviceBuffers, KvLayout
-from app.engine.executors.cuda.launcher import (
-    Buffer,
-    DeviceMemory,
-    Launch,
-    Launcher,
-    aligned_bytes,
-)
+from app.engine.executors.cuda.launcher import Allocator, Buffer, aligned_bytes
 from app.spec.model_spec import ModelSpec
 from kernels.cuda.pack import codes_bytes, group_values_bytes, groups_together, padded_columns
 
@@ -34,21 +28,12 @@ class BufferSizes:
     workspace_bytes: int
 
 
-class MeasuringLauncher(Launcher):
-    """Counts what it is asked for; its buffers have no memory, so that nothing can be run."""
+class MeasuringAllocator(Allocator):
+    """Counts what it is asked for; its buffers have no memory."""
 
-    name = "none"
-    num_multiprocessors = 1
-
-    def __init__(self) -> None:
+    def __init__(self, num_multiprocessors: int = 1) -> None:
+        self.num_multiprocessors = num_multiprocessors
         self.num_bytes = 0
-
-    def memory(self) -> DeviceMemory:
-        """No limit."""
-        return DeviceMemory(1 << 62, 1 << 62)
-
-    def reserve(self, num_bytes: int) -> None:
-        """Nothing is taken twice."""
 
     def allocate(self, num_bytes: int) -> Buffer:
         """Counts."""
@@ -59,50 +44,15 @@ class MeasuringLauncher(Launcher):
         """None of the device's memory."""
         return Buffer(0, num_bytes, is_on_host=True)
 
-    def borrow(self, num_bytes: int) -> NoReturn:
-        """There is none."""
-        raise NotImplementedError("there is no memory")
-
     def upload(self, array: npt.NDArray[Any], buffer: Buffer) -> None:
         """Drops the array."""
 
-    def download(self, buffer: Buffer, array: npt.NDArray[Any]) -> NoReturn:
-        """There is nothing."""
-        raise NotImplementedError("nothing was computed")
 
-    def copy(self, source: Buffer, target: Buffer) -> NoReturn:
-        """There is nothing."""
-        raise NotImplementedError("there is no memory")
-
-    def capture(self, launches: Sequence[Launch]) -> NoReturn:
-        """There is no device."""
-        raise NotImplementedError("nothing can be run")
-
-    def replay(self, graph: Any) -> NoReturn:
-        """There is no device."""
-        raise NotImplementedError("nothing can be run")
-
-    def run(self, launches: Sequence[Launch]) -> NoReturn:
-        """There is no device."""
-        raise NotImplementedError("nothing can be run")
-
-    def time_replays_s(self, graph: Any, count: int) -> NoReturn:
-        """There is no device."""
-        raise NotImplementedError("nothing can be run")
-
-    def is_idle(self) -> bool:
-        """Nothing runs."""
-        return True
-
-    def close(self) -> None:
-        """Nothing to give back."""
-
-
-def measure_buffers(spec: ModelSpec, kv: KvLayout) -> BufferSizes:
-    """What `DeviceBuffers` takes for this cache."""
-    launcher = MeasuringLauncher()
-    kv_bytes = DeviceBuffers(launcher, spec, kv).kv_bytes
-    return BufferSizes(kv_bytes, launcher.num_bytes - kv_bytes)
+def measure_buffers(spec: ModelSpec, kv: KvLayout, num_multiprocessors: int) -> BufferSizes:
+    """What `DeviceBuffers` takes for this cache on a device of so many multiprocessors."""
+    allocator = MeasuringAllocator(num_multiprocessors)
+    kv_bytes = DeviceBuffers(allocator, spec, kv).kv_bytes
+    return BufferSizes(kv_bytes, allocator.num_bytes - kv_bytes)
 
 
 def linear_bytes(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.checkpoint.schemes import Linear
-from app.engine.executors.cuda.launcher import Buffer, Launcher
+from app.engine.executors.cuda.launcher import Allocator, Buffer
 from app.engine.executors.cuda.matrices import DeviceMatrix, PackedMatrix, pack_matrix
 
 Loader = Callable[[], Linear]
@@ -33,38 +33,38 @@ def storage_of(linear: Linear) -> Any:
 
 
 def upload_stacks(
-    launcher: Launcher, loaders: Sequence[Loader], storages: Sequence[Any], name: str
+    allocator: Allocator, loaders: Sequence[Loader], storages: Sequence[Any], name: str
 ) -> list[DeviceStack]:
     """One stack for each of the storages that the linears have; one linear in RAM at a time."""
     numbers: dict[Any, list[int]] = {}
     for number, storage in enumerate(storages):
         numbers.setdefault(storage, []).append(number)
-    return [_upload(launcher, loaders, chosen, name) for chosen in numbers.values()]
+    return [_upload(allocator, loaders, chosen, name) for chosen in numbers.values()]
 
 
 def _upload(
-    launcher: Launcher, loaders: Sequence[Loader], numbers: Sequence[int], name: str
+    allocator: Allocator, loaders: Sequence[Loader], numbers: Sequence[int], name: str
 ) -> DeviceStack:
     first = pack_matrix(loaders[numbers[0]](), name)
     buffers = {
-        field: launcher.allocate(len(numbers) * array.nbytes)
+        field: allocator.allocate(len(numbers) * array.nbytes)
         for field, array in first.arrays.items()
     }
-    _upload_one(launcher, buffers, first, 0)
+    _upload_one(allocator, buffers, first, 0)
     for place, number in enumerate(numbers[1:], start=1):
-        _upload_one(launcher, buffers, pack_matrix(loaders[number](), name), place)
+        _upload_one(allocator, buffers, pack_matrix(loaders[number](), name), place)
     variant = replace(first.variant, is_stack=True)
     matrix = DeviceMatrix(first.shape, variant, buffers | first.sizes)
     if len(numbers) == len(loaders):
         return DeviceStack(matrix, None)
     places = np.full(len(loaders), -1, np.int32)
     places[list(numbers)] = np.arange(len(numbers))
-    return DeviceStack(matrix, launcher.upload_new(places))
+    return DeviceStack(matrix, allocator.upload_new(places))
 
 
 def _upload_one(
-    launcher: Launcher, buffers: dict[str, Buffer], packed: PackedMatrix, place: int
+    allocator: Allocator, buffers: dict[str, Buffer], packed: PackedMatrix, place: int
 ) -> None:
     for field, array in packed.arrays.items():
         contiguous = np.ascontiguousarray(array)
-        launcher.upload(contiguous, buffers[field].skip(place * contiguous.nbytes))
+        allocator.upload(contiguous, buffers[field].skip(place * contiguous.nbytes))

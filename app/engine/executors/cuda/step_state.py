@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.engine.executors.cuda.launcher import Buffer, Launcher, fill, host_view
+from app.engine.executors.cuda.launcher import Allocator, Buffer, fill, host_view
 from app.engine.request import SamplingParams
 from app.engine.sampling import WEIGHT_OF_LIKELIEST, Sampler
 from kernels.cuda.sampling import MAX_ROWS, RING_ENTRIES, ROW_STATE, STEP_STATE
@@ -29,15 +29,15 @@ class DecodeRow:
 class StepState:
     """Allocated once; the addresses are in the graphs."""
 
-    def __init__(self, launcher: Launcher, vocab_size: int, num_slots: int) -> None:
-        self._launcher, self._vocab_size = launcher, vocab_size
-        self.rows = launcher.allocate(MAX_ROWS * ROW_STATE.itemsize)
+    def __init__(self, allocator: Allocator, vocab_size: int, num_slots: int) -> None:
+        self._allocator, self._vocab_size = allocator, vocab_size
+        self.rows = allocator.allocate(MAX_ROWS * ROW_STATE.itemsize)
         self.token_ids, self.slots, self.positions = (
-            launcher.allocate(4 * MAX_ROWS) for _ in range(3)
+            allocator.allocate(4 * MAX_ROWS) for _ in range(3)
         )
-        self._is_seen = launcher.allocate(num_slots * vocab_size)
-        self._num_output = launcher.allocate(4 * num_slots * vocab_size)
-        self._ring = launcher.allocate_host(8 * RING_ENTRIES * MAX_ROWS)
+        self._is_seen = allocator.allocate(num_slots * vocab_size)
+        self._num_output = allocator.allocate(4 * num_slots * vocab_size)
+        self._ring = allocator.allocate_host(8 * RING_ENTRIES * MAX_ROWS)
 
     @property
     def structure(self) -> npt.NDArray[np.void]:
@@ -63,13 +63,13 @@ class StepState:
         states = np.zeros(num_padded, ROW_STATE)
         for index, row in enumerate(padded):
             states[index] = create_row_state(row.sampler, sequence, is_copy=index >= len(rows))
-        self._launcher.upload(states, self.rows)
+        self._allocator.upload(states, self.rows)
         for values, buffer in (
             ([row.token_id for row in padded], self.token_ids),
             ([row.slot for row in padded], self.slots),
             ([row.position for row in padded], self.positions),
         ):
-            self._launcher.upload(np.array(values, np.int32), buffer)
+            self._allocator.upload(np.array(values, np.int32), buffer)
         for row in rows:
             if has_penalties(row.sampler.params):
                 self._upload_counts(row)
@@ -91,9 +91,9 @@ class StepState:
     def _upload_counts(self, row: DecodeRow) -> None:
         """What the penalties need."""
         sampler, size = row.sampler, self._vocab_size
-        self._launcher.upload(sampler.is_seen, _part(self._is_seen, row.slot * size, size))
+        self._allocator.upload(sampler.is_seen, _part(self._is_seen, row.slot * size, size))
         counts = _part(self._num_output, 4 * row.slot * size, 4 * size)
-        self._launcher.upload(sampler.num_output, counts)
+        self._allocator.upload(sampler.num_output, counts)
 
 
 def has_penalties(params: SamplingParams) -> bool:

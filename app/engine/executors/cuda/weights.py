@@ -11,7 +11,7 @@ from app.checkpoint.reader import Checkpoint
 from app.engine.executors.cuda.delta_weights import DeltaLoader, DeviceDelta
 from app.engine.executors.cuda.expert_weights import DeviceExperts, ExpertsLoader
 from app.engine.executors.cuda.latent_weights import DeviceLatent, LatentLoader
-from app.engine.executors.cuda.launcher import Buffer, Launcher
+from app.engine.executors.cuda.launcher import Allocator, Buffer
 from app.engine.executors.cuda.matrices import DeviceMatrix, interleave, stack, upload_matrix
 from app.spec.mla_spec import MlaSpec
 from app.spec.model_spec import MlpType, ModelSpec, QKNorm
@@ -90,8 +90,8 @@ class DeviceWeights:
 class WeightsLoader:
     """Uploads a checkpoint."""
 
-    def __init__(self, launcher: Launcher, checkpoint: Checkpoint, spec: ModelSpec) -> None:
-        self._launcher, self._checkpoint, self._spec = launcher, checkpoint, spec
+    def __init__(self, allocator: Allocator, checkpoint: Checkpoint, spec: ModelSpec) -> None:
+        self._allocator, self._checkpoint, self._spec = allocator, checkpoint, spec
 
     def load(self) -> DeviceWeights:
         """Raises UnsupportedError for a weight that the kernels cannot hold."""
@@ -122,7 +122,7 @@ class WeightsLoader:
     def _delta_net(self, index: int) -> dict[str, Any]:
         """Fields of a linear layer."""
         prefix = f"layers.{index}.linear_attn"
-        delta = DeltaLoader(self._launcher, self._checkpoint, prefix).load()
+        delta = DeltaLoader(self._allocator, self._checkpoint, prefix).load()
         return {"delta": delta, "o_proj": self._matrix(f"{prefix}.out_proj")}
 
     def _attention(self, index: int) -> dict[str, Any]:
@@ -144,11 +144,11 @@ class WeightsLoader:
         fused = stack([self._checkpoint.linear(name) for name in names])
         if fused is None:
             return [self._matrix(name) for name in names]
-        return [upload_matrix(self._launcher, fused, f"{prefix}.qkv_proj")]
+        return [upload_matrix(self._allocator, fused, f"{prefix}.qkv_proj")]
 
     def _latent(self, prefix: str, mla: MlaSpec) -> DeviceLatent:
         num_heads = self._spec.num_attention_heads
-        return LatentLoader(self._launcher, self._checkpoint, mla, num_heads, prefix).load()
+        return LatentLoader(self._allocator, self._checkpoint, mla, num_heads, prefix).load()
 
     def _layer_mlp(self, index: int) -> DeviceMlp | None:
         """The dense MLP, or the shared expert, if there is one."""
@@ -162,7 +162,7 @@ class WeightsLoader:
 
     def _experts(self, index: int) -> DeviceExperts:
         prefix = f"layers.{index}.mlp"
-        return ExpertsLoader(self._launcher, self._checkpoint, self._spec, prefix).load()
+        return ExpertsLoader(self._allocator, self._checkpoint, self._spec, prefix).load()
 
     def _mlp_inputs(self, prefix: str) -> list[DeviceMatrix]:
         up = f"{prefix}.up_proj"
@@ -172,11 +172,11 @@ class WeightsLoader:
         fused = interleave(self._checkpoint.linear(gate), self._checkpoint.linear(up))
         if fused is None:
             return [self._matrix(up), self._matrix(gate)]
-        return [upload_matrix(self._launcher, fused, f"{prefix}.gate_up_proj")]
+        return [upload_matrix(self._allocator, fused, f"{prefix}.gate_up_proj")]
 
     def _matrix(self, name: str, on_host: bool = False) -> DeviceMatrix:
         linear = self._checkpoint.linear(name)
-        return upload_matrix(self._launcher, linear, name, on_host)
+        return upload_matrix(self._allocator, linear, name, on_host)
 
     def _norm(self, name: str) -> DeviceNorm:
         bias = self._vector(f"{name}.bias") if self._spec.norm_bias else None
@@ -184,7 +184,7 @@ class WeightsLoader:
 
     def _norm_weight(self, name: str) -> Buffer:
         weight = np.array(self._checkpoint.vector(name), np.float32)
-        return self._launcher.upload_new(weight + np.float32(self._spec.norm_offset))
+        return self._allocator.upload_new(weight + np.float32(self._spec.norm_offset))
 
     def _vector(self, name: str) -> Buffer:
-        return self._launcher.upload_new(np.array(self._checkpoint.vector(name), np.float32))
+        return self._allocator.upload_new(np.array(self._checkpoint.vector(name), np.float32))
