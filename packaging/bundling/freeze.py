@@ -21,7 +21,7 @@ class Ingredients:
     cpu_library: Path
     cuda_built: Path | None
     starter: Path | None
-    version_file: Path | None
+    version: str
     icon: Path | None
     is_full: bool
 
@@ -39,7 +39,6 @@ def spec_command(
         "--cpu-library": ingredients.cpu_library,
         "--cuda-built": ingredients.cuda_built,
         "--starter": ingredients.starter,
-        "--version-file": ingredients.version_file,
         "--icon": ingredients.icon,
         "--contents": work / CONTENTS_NAME,
     }
@@ -48,6 +47,7 @@ def spec_command(
         *(python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"),
         *("--distpath", translate(work / "dist"), "--workpath", translate(work / "build")),
         *(translate(root / "packaging" / "deepinfer.spec"), "--"),
+        *("--version", ingredients.version),
         *(word for pair in given for word in pair),
         *(["--full"] if ingredients.is_full else []),
     ]

