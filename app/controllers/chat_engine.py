@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -19,6 +20,8 @@ from app.workers.commands import (
     SubmitRequest,
 )
 from app.workers.process import STOP_TIMEOUT_S
+
+_logger = logging.getLogger(__name__)
 
 
 class ChatEngine(QObject):
@@ -138,6 +141,8 @@ class ChatEngine(QObject):
         match event:
             case EngineStateChanged():
                 self._local_state = event.state
+                if event.model is not None and event.state is EngineState.READY:
+                    _logger.info("%s is ready: %s.", event.model.name, event.model.device_note)
                 is_gone = event.state is EngineState.UNLOADED and event.model is None
                 if is_gone or event.state is EngineState.FAILED:
                     self._local_load = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import psutil
+import pytest
 from pytestqt.qtbot import QtBot
 
 from app.chat.store import ChatStore
@@ -18,7 +20,10 @@ from app.workers.commands import LoadModel
 from tests.controllers.chatting import FAKE, MODEL, TIMEOUT_MS, converse, counted, saved_turns
 
 
-def test_load_tells_states_model_and_memory(qtbot: QtBot, chat: ChatController) -> None:
+def test_load_tells_states_model_and_memory(
+    qtbot: QtBot, chat: ChatController, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     states: list[ChatState] = []
     chat.state_changed.connect(states.append)
     with qtbot.waitSignals([chat.model_loaded, chat.memory_sampled], timeout=TIMEOUT_MS):
@@ -26,6 +31,7 @@ def test_load_tells_states_model_and_memory(qtbot: QtBot, chat: ChatController) 
     assert states == [ChatState.LOADING, ChatState.READY]
     assert chat.model is not None
     assert (chat.model.name, chat.model.weights_bytes) == ("Fake-1B", 5_000_000_000)
+    assert f"Fake-1B is ready: {chat.model.device_note}." in caplog.text
     with qtbot.waitSignal(chat.state_changed, timeout=TIMEOUT_MS):
         chat.unload_model()
     qtbot.waitUntil(lambda: chat.state is ChatState.UNLOADED, timeout=TIMEOUT_MS)
