@@ -6,9 +6,16 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.controllers.hub_tokens import HubTokens, TokenCommand
 from app.controllers.story import Story
 from app.controllers.worker_link import WorkerLink
-from app.core.download_events import EndpointProbed, RepositoriesFound, RepositoryFound, TokenTold
+from app.core.download_events import (
+    EndpointProbed,
+    RepositoriesFound,
+    RepositoryFound,
+    TokenFailed,
+    TokenTold,
+)
 from app.core.errors import UsageError, WorkerError
 from app.core.events import ErrorInfo, Event, JobFailed, WorkerDied
 from app.core.sentence import Sentence
@@ -53,7 +60,8 @@ class HubController(QObject):
         failed(ErrorInfo): of a search or a look-up.
         stopped(): the user does not wait for the answer.
         probed(EndpointProbed): of `probe`, each; then probing_ended(), whatever ended it.
-        token_told(TokenTold)
+        token_told(TokenTold), token_failed(TokenFailed)
+        token_saved(str): of this hub; what failed for want of it can go on.
         endpoints_changed(): other hubs are asked from now on.
     """
 
@@ -67,6 +75,8 @@ class HubController(QObject):
     probed = Signal(object)
     probing_ended = Signal()
     token_told = Signal(object)
+    token_failed = Signal(object)
+    token_saved = Signal(str)
     endpoints_changed = Signal()
 
     def __init__(
@@ -78,8 +88,7 @@ class HubController(QObject):
         self._state = HubState.IDLE
         self._last: Command | None = None
         self._num_probes = 0
-        self._offered_token = ("", "")
-        self._tokens: dict[str, str] = {}
+        self._tokens = HubTokens()
         self._link = WorkerLink(service, self)
         self._link.event_received.connect(self._on_link_event_received)
         self._idle_timer = QTimer(self, singleShot=True, interval=_IDLE_MS)
@@ -93,7 +102,7 @@ class HubController(QObject):
     @property
     def session_tokens(self) -> tuple[UseToken, ...]:
         """Tokens that no keyring keeps, as commands for another worker."""
-        return tuple(UseToken(endpoint, token) for endpoint, token in self._tokens.items())
+        return self._tokens.session
 
     @property
     def endpoints(self) -> tuple[str, ...]:
@@ -132,18 +141,18 @@ class HubController(QObject):
         self._send(ProbeEndpoints(self.endpoints))
 
     def ask_token(self, endpoint: str) -> None:
-        """Answered by `token_told`."""
-        self._send(AskToken(endpoint))
+        """Answered by `token_told` or `token_failed`."""
+        self._ask_about_token(AskToken(endpoint))
 
     def save_token(self, endpoint: str, token: str) -> None:
-        """Keeps a token for this hub alone; answered by `token_told`."""
-        self._offered_token = (endpoint, token)
-        self._send(SaveToken(endpoint, token))
+        """Keeps a token for this hub alone; answered by `token_told` and `token_saved`, or by
+        `token_failed`.
+        """
+        self._ask_about_token(SaveToken(endpoint, token))
 
     def forget_token(self, endpoint: str) -> None:
-        """Removes what was saved; answered by `token_told`."""
-        self._tokens.pop(endpoint, None)
-        self._send(ForgetToken(endpoint))
+        """Removes what was saved; answered by `token_told` or `token_failed`."""
+        self._ask_about_token(ForgetToken(endpoint))
 
     def ask_first(self, endpoint: str) -> None:
         """Makes this the hub that is asked."""
@@ -189,6 +198,12 @@ class HubController(QObject):
     def _drop_questions(self) -> None:
         self._end_probing()
         self._link.end(_STOP_TIMEOUT_S)
+        for command in self._tokens.unanswered:
+            self._send(command)
+
+    def _ask_about_token(self, command: TokenCommand) -> None:
+        self._tokens.ask(command)
+        self._send(command)
 
     def _send(self, command: Command) -> None:
         self._idle_timer.stop()
@@ -220,18 +235,26 @@ class HubController(QObject):
                     self._end_probing()
             case TokenTold():
                 self._receive_token(event)
+            case TokenFailed():
+                self._tokens.drop(event.endpoint)
+                self.token_failed.emit(event)
             case JobFailed():
                 self._fail(event.error)
             case WorkerDied():
-                self._fail(_describe_death(event))
+                self._receive_death(event)
 
     def _receive_token(self, told: TokenTold) -> None:
-        endpoint, token = self._offered_token
-        if told.endpoint == endpoint:
-            self._offered_token = ("", "")
-            if told.origin == "session":
-                self._tokens[endpoint] = token
+        command = self._tokens.receive(told)
         self.token_told.emit(told)
+        if isinstance(command, SaveToken):
+            self.token_saved.emit(told.endpoint)
+
+    def _receive_death(self, event: WorkerDied) -> None:
+        error = _describe_death(event)
+        for command in self._tokens.unanswered:
+            self._tokens.drop(command.endpoint)
+            self.token_failed.emit(TokenFailed(command.endpoint, error))
+        self._fail(error)
 
     def _fail(self, error: ErrorInfo) -> None:
         self._end_probing()

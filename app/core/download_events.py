@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.events import Event
+from app.core.events import ErrorInfo, Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +142,11 @@ class TokenTold(Event):
 
     endpoint: str
     origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFailed(Event):
+    """The token of a hub could not be saved, forgotten or looked up."""
+
+    endpoint: str
+    error: ErrorInfo

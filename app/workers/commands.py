@@ -196,14 +196,14 @@ class ProbeEndpoints(Command):
 
 @dataclass(frozen=True, slots=True)
 class AskToken(Command):
-    """Where the token of a hub comes from; answered by TokenTold."""
+    """Where the token of a hub comes from; answered by TokenTold or TokenFailed."""
 
     endpoint: str
 
 
 @dataclass(frozen=True, slots=True)
 class SaveToken(Command):
-    """Keep a token for a hub in the system's keyring; answered by TokenTold."""
+    """Keep a token for a hub in the system's keyring; answered by TokenTold or TokenFailed."""
 
     endpoint: str
     token: str = field(repr=False)
@@ -211,7 +211,7 @@ class SaveToken(Command):
 
 @dataclass(frozen=True, slots=True)
 class UseToken(Command):
-    """Take a token for a hub while this process lives (there is no keyring); TokenTold answers."""
+    """Take a token for a hub while this process lives (there is no keyring); nothing answers."""
 
     endpoint: str
     token: str = field(repr=False)
@@ -219,7 +219,7 @@ class UseToken(Command):
 
 @dataclass(frozen=True, slots=True)
 class ForgetToken(Command):
-    """Remove the token of a hub that was saved; answered by TokenTold."""
+    """Remove the token of a hub that was saved; answered by TokenTold or TokenFailed."""
 
     endpoint: str
 

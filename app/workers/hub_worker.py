@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from app.core.download_events import (
@@ -11,9 +12,10 @@ from app.core.download_events import (
     OfferedModel,
     RepositoriesFound,
     RepositoryFound,
+    TokenFailed,
     TokenTold,
 )
-from app.core.events import Event
+from app.core.events import ErrorInfo, Event, JobFailed
 from app.core.jobs import CancelToken, cancellable_by
 from app.download.choice import best
 from app.download.hubs import ask_in_turn, create_clients, read_settings
@@ -56,8 +58,10 @@ class HubService:
             case ProbeEndpoints():
                 for endpoint in command.endpoints:
                     self._begin(partial(_probe, endpoint))
-            case AskToken() | UseToken() | SaveToken() | ForgetToken():
-                self._begin(partial(_handle_token, command))
+            case UseToken():
+                self._jobs.run_later(partial(TOKENS.use, command.endpoint, command.token))
+            case AskToken() | SaveToken() | ForgetToken():
+                self._begin(partial(_handle_token, command), partial(TokenFailed, command.endpoint))
             case _:
                 raise TypeError(f"{type(command).__name__} is no command for a look at a hub.")
 
@@ -66,13 +70,13 @@ class HubService:
         self._cancel.cancel()
         self._jobs.close()
 
-    def _begin(self, job: partial[Event]) -> None:
+    def _begin(self, job: partial[Event], failed: Callable[[ErrorInfo], Event] = JobFailed) -> None:
         def run() -> Event:
             with cancellable_by(self._cancel):
                 self._cancel.check()
                 return job()
 
-        self._jobs.begin(run)
+        self._jobs.begin(run, failed)
 
 
 def create_service(listener: Listener) -> HubService:
@@ -120,15 +124,12 @@ def _probe(endpoint: str) -> Event:
     return EndpointProbed(found.endpoint, found.first_byte_s, found.bytes_per_s, found.problem)
 
 
-def _handle_token(command: AskToken | UseToken | SaveToken | ForgetToken) -> Event:
+def _handle_token(command: AskToken | SaveToken | ForgetToken) -> Event:
     match command:
         case SaveToken():
             origin = TOKENS.save(command.endpoint, command.token)
         case ForgetToken():
             origin = TOKENS.forget(command.endpoint)
-        case UseToken():
-            TOKENS.use(command.endpoint, command.token)
-            origin = TOKENS.find(command.endpoint)[1]
         case AskToken():
             origin = TOKENS.find(command.endpoint)[1]
     return TokenTold(command.endpoint, origin.value)

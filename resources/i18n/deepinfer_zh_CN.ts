@@ -1271,6 +1271,10 @@
 <context>
     <name>ExampleCard</name>
     <message>
+        <source>Languages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Try it</source>
         <translation>试一试</translation>
     </message>
@@ -1758,8 +1762,16 @@
         <translation>显卡放不下 {size}：Windows 把它们放在较慢的共享内存里。</translation>
     </message>
     <message>
-        <source>{name}: CUDA itself {context}; graphs replayed: {count}, busy {busy}</source>
-        <translation>{name}：CUDA 自身占用 {context}；已重放 {count} 次图，忙碌 {busy}</translation>
+        <source>{name}: CUDA itself {context}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Kernels run {busy} of the time; graphs replayed: {count}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Kernels run {busy} of the time; graphs replayed: {count}, {replays} for a token, with {launches} kernels</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{rate} tok/s</source>
@@ -2010,6 +2022,10 @@
 </context>
 <context>
     <name>NavigationRail</name>
+    <message>
+        <source>Pages</source>
+        <translation type="unfinished"></translation>
+    </message>
     <message>
         <source>Theme</source>
         <translation>主题</translation>
@@ -3949,6 +3965,18 @@
     <message>
         <source>{name} is {what}.</source>
         <translation>{name} 是{what}。</translation>
+    </message>
+    <message>
+        <source>a folder is in its place</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it is empty</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>only its log is there</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{name} is no model: models are .gguf files, and folders with a config.json and weights.</source>
@@ -7508,6 +7536,10 @@
 <context>
     <name>SettingsPage</name>
     <message>
+        <source>Topics</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Reset to defaults</source>
         <translation>恢复默认值</translation>
     </message>
@@ -7700,6 +7732,10 @@
     <message>
         <source>Open {link}</source>
         <translation>打开 {link}</translation>
+    </message>
+    <message>
+        <source>The token could not be saved or looked up: {reason}</source>
+        <translation>令牌无法保存或查询：{reason}</translation>
     </message>
 </context>
 <context>

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.controllers.download import DownloadController
 from app.controllers.hub import HubState
-from app.core.download_events import DownloadFinished, EndpointProbed, TokenTold
+from app.core.download_events import DownloadFinished, EndpointProbed
 from app.core.events import ErrorInfo, JobFailed, WorkerStopped
 from app.core.paths import settings_path
 from app.core.settings_store import SettingsStore
@@ -22,13 +22,11 @@ from app.ui.pages.download_page import DownloadPage
 from app.workers.commands import (
     Command,
     DownloadModel,
-    ForgetToken,
     LookUpRepository,
     ProbeEndpoints,
-    SaveToken,
     SearchRepositories,
-    UseToken,
 )
+from tests.ui.download_page import begin, remember_commands, tell
 from tests.ui.download_samples import (
     ARRIVED,
     FOUND,
@@ -43,23 +41,12 @@ from tests.ui.download_samples import (
 from tests.ui.window_support import cells, texts
 
 SILENT = ErrorInfo("HubSilentError", "The hub did not answer.")
-GATED = ErrorInfo(
-    "HubAccessError",
-    "org/name is gated: accept its terms at https://hub.example/org/name, then give the program "
-    "(or HF_TOKEN) a token of that account, made at https://hub.example/settings/tokens.",
-)
-ROOMY = 1 << 50
 
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
     """Commands to workers, which are not started."""
-    commands: list[Command] = []
-    link = "app.controllers.worker_link.WorkerLink"
-    monkeypatch.setattr(f"{link}.send", lambda _self, command: commands.append(command))
-    monkeypatch.setattr(f"{link}.end", lambda _self, _timeout_s=0.0: None)
-    monkeypatch.setattr("app.core.room.free_bytes", lambda _folder: ROOMY)
-    return commands
+    return remember_commands(monkeypatch)
 
 
 @pytest.fixture
@@ -76,17 +63,6 @@ def page(qtbot: QtBot, controller: DownloadController) -> DownloadPage:
     widget.resize(1000, 900)
     widget.show()
     return widget
-
-
-def tell(controller: DownloadController, event: object) -> None:
-    """As the worker of the downloads would."""
-    controller._link.event_received.emit(event)
-
-
-def begin(controller: DownloadController) -> str:
-    """A download that runs; returns its key."""
-    controller.enqueue(FOUND, SMALL)
-    return controller.entries[0].key
 
 
 def test_words_are_searched_and_names_looked_up(
@@ -225,50 +201,6 @@ def test_a_look_up_that_fails_is_one_sentence(
     assert SILENT.message in texts(page)
     assert not page.repository.isVisible()
     assert not page.token.isVisible()
-
-
-def test_a_gate_offers_its_links_and_a_token(
-    page: DownloadPage, controller: DownloadController, sent: list[Command]
-) -> None:
-    controller.hub.submit("org/name")
-    controller.hub._link.event_received.emit(JobFailed(GATED))
-    assert page.token.isVisible()
-    assert "Token for hub.example" in texts(page)
-    page.token.edit.setText(" hf_secret ")
-    page.token.save_button.click()
-    save = SaveToken("https://hub.example", "hf_secret")
-    assert save in sent
-    assert "hf_secret" not in repr(sent), "commands may be logged"
-    assert sent[-1] == LookUpRepository("org/name"), "and tries again"
-    page.token.show_for("https://hub.example")
-    controller.hub.token_told.emit(TokenTold("https://hub.example", "keyring"))
-    page.token.forget_button.click()
-    assert sent[-1] == ForgetToken("https://hub.example")
-
-
-def test_without_a_keyring_a_token_lives_with_the_window(
-    page: DownloadPage, controller: DownloadController, sent: list[Command]
-) -> None:
-    page._show_token("https://hub.example")
-    controller.hub.save_token("https://hub.example", "hf_secret")
-    told = TokenTold("https://hub.example", "session")
-    controller.hub._link.event_received.emit(told)
-    assert "no keyring: the token is kept until the program ends" in texts(page)
-    begin(controller)
-    assert UseToken("https://hub.example", "hf_secret") in sent[-2:], "the other process has it"
-    controller.hub.forget_token("https://hub.example")
-    assert controller.hub.session_tokens == ()
-
-
-def test_a_token_lets_a_download_go_on(page: DownloadPage, controller: DownloadController) -> None:
-    begin(controller)
-    tell(controller, JobFailed(GATED))
-    assert page.token.isVisible()
-    page.token.edit.setText("hf_secret")
-    page.token.save_button.click()
-    assert controller.entries[0].state is QueueState.FAILED
-    controller.hub.token_told.emit(TokenTold("https://hub.example", "keyring"))
-    assert controller.entries[0].state is QueueState.RUNNING
 
 
 def test_a_download_that_fails_offers_to_go_on_and_does_by_itself(

@@ -13,7 +13,6 @@ from app.core.download_events import (
     DownloadFinished,
     RepositoriesFound,
     RepositoryFound,
-    TokenTold,
 )
 from app.core.errors import HubAccessError, HubBusyError, HubSilentError, UsageError
 from app.core.events import ErrorInfo
@@ -48,7 +47,7 @@ class DownloadPage(QWidget):
         self.setObjectName("page")
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._controller, self._hub = controller, controller.hub
-        self._asked_for, self._saved_for = "", ""
+        self._asked_for = ""
         self._found: RepositoryFound | None = None
         self.field = SourceField(
             self.tr("Repository or words"),
@@ -162,20 +161,12 @@ class DownloadPage(QWidget):
         self.token.show()
         self._hub.ask_token(endpoint)
 
-    def _on_token_saved(self, endpoint: str, token: str) -> None:
-        self._saved_for = endpoint
-        self._hub.save_token(endpoint, token)
+    def _on_token_saved(self, endpoint: str) -> None:
+        """What failed for want of it goes on."""
         if self.error.isVisibleTo(self):
             self._hub.again()
-
-    def _on_token_told(self, told: TokenTold) -> None:
-        """What failed for want of it goes on."""
-        self.token.show_origin(told)
-        if told.endpoint != self._saved_for:
-            return
-        self._saved_for = ""
         for entry in self._controller.entries:
-            if entry.state is QueueState.FAILED and told.endpoint in entry.problem:
+            if entry.state is QueueState.FAILED and endpoint in entry.problem:
                 self._controller.resume(entry.key)
 
     def _on_queue_changed(self) -> None:
@@ -282,7 +273,9 @@ class DownloadPage(QWidget):
         follow(hub, self._slots)
         hub.probed.connect(self.endpoints.show_probe)
         hub.probing_ended.connect(self.endpoints.show_probing_ended)
-        hub.token_told.connect(self._on_token_told)
+        hub.token_told.connect(self.token.show_origin)
+        hub.token_failed.connect(self.token.show_failed)
+        hub.token_saved.connect(self._on_token_saved)
         hub.endpoints_changed.connect(self._on_endpoints_changed)
         controller.queue_changed.connect(self._on_queue_changed)
         controller.progressed.connect(self.queue.show_progress)
@@ -300,7 +293,7 @@ class DownloadPage(QWidget):
 
     def _connect_cards(self) -> None:
         controller, hub = self._controller, self._hub
-        self.token.save_requested.connect(self._on_token_saved)
+        self.token.save_requested.connect(hub.save_token)
         self.token.forget_requested.connect(hub.forget_token)
         self.endpoints.first_requested.connect(hub.ask_first)
         self.endpoints.mirror_requested.connect(hub.set_mirror)

@@ -8,7 +8,8 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
-from app.core.download_events import TokenTold
+from app.core.download_events import TokenFailed, TokenTold
+from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.flow_layout import FlowLayout
@@ -83,6 +84,13 @@ class TokenCard(Card):
         self.state.setText(f"{texts[told.origin]} {only}")
         set_role(self.state, "tone", "warning" if told.origin == "session" else "muted")
         self.forget_button.setVisible(told.origin in ("keyring", "session"))
+
+    def show_failed(self, failed: TokenFailed) -> None:
+        """What was asked about the token of this hub did not succeed."""
+        if failed.endpoint == self._endpoint:
+            text = self.tr("The token could not be saved or looked up: {reason}")
+            self.state.setText(text.format(reason=shown(failed.error.message)))
+            set_role(self.state, "tone", "danger")
 
     def _create_link(self, link: str) -> QPushButton:
         button = QPushButton(link.partition("://")[2])
