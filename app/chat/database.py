@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ _logger = logging.getLogger(__name__)
 
 # Longer than any commit of ours; another program that holds the file longer gets a sentence.
 _BUSY_TIMEOUT_S = 2.0
+_BESIDE = ("-wal", "-shm")  # what SQLite keeps beside the database
 # The file itself is at fault: not a database, malformed, or without our tables.
 _DAMAGE_CODES = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
@@ -57,13 +59,26 @@ def open_database(path: Path) -> OpenedDatabase:
     """Opens, creates or upgrades; sets a damaged file aside; never writes to a newer version's."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return _open_checked(path)
+        damage = _find_damage(path)
+        return _replace_damaged(path, damage) if damage else _open_checked(path)
     except sqlite3.Error as error:
         if _primary_code(error) not in _DAMAGE_CODES:
             return _open_scratch(path, str(error))
         return _replace_damaged(path, str(error))
     except OSError as error:
         return _open_scratch(path, str(error))
+
+
+def _find_damage(path: Path) -> str:
+    """What SQLite cannot open, or takes for new and throws the log of it away; '' for nothing."""
+    wal, shm = (path.with_name(path.name + suffix) for suffix in _BESIDE)
+    if any(part.is_dir() for part in (path, wal, shm)):
+        return Sentence("a folder is in its place")
+    if path.is_file() and not path.stat().st_size:
+        return Sentence("it is empty")
+    if wal.is_file() and wal.stat().st_size and not path.exists():
+        return Sentence("only its log is there")
+    return ""
 
 
 def _open_checked(path: Path) -> OpenedDatabase:
@@ -73,6 +88,7 @@ def _open_checked(path: Path) -> OpenedDatabase:
         if read_version(connection) > len(UPGRADES):
             return _open_newer(connection, path)
         upgrade(connection)
+        _check_tables(connection)
         _mark_interrupted(connection)
     return OpenedDatabase(connection, path)
 
@@ -80,12 +96,33 @@ def _open_checked(path: Path) -> OpenedDatabase:
 def _check(connection: sqlite3.Connection) -> None:
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
-        error = sqlite3.DatabaseError(verdict)
-        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-        raise error
+        raise _damage(verdict.splitlines()[-1])  # behind a heading
     if read_version(connection) > 0:
         connection.execute("SELECT conversation_id, title, updated FROM conversations LIMIT 1")
         connection.execute("SELECT turn_id, role, content, created FROM turns LIMIT 1")
+
+
+def _check_tables(connection: sqlite3.Connection) -> None:
+    """Everything that is read or written later has its column."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        upgrade(fresh)
+        missing = _read_columns(fresh) - _read_columns(connection)
+    if missing:
+        raise _damage(f"no such column: {min(missing)}")  # as SQLite says it
+
+
+def _read_columns(connection: sqlite3.Connection) -> set[str]:
+    rows = connection.execute(
+        """SELECT t.name || '.' || c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+        WHERE t.type = 'table'"""
+    ).fetchall()
+    return {name for (name,) in rows}
+
+
+def _damage(reason: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(reason)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def _open_newer(connection: sqlite3.Connection, path: Path) -> OpenedDatabase:
@@ -129,7 +166,7 @@ def _replace_damaged(path: Path, reason: str) -> OpenedDatabase:
 def _set_aside(path: Path) -> Path:
     """Renames the database and what SQLite keeps beside it, so that a repair finds all of it."""
     stem = f"{path.stem}.damaged-{datetime.now():%Y%m%d-%H%M%S-%f}{path.suffix}"
-    for suffix in ("-wal", "-shm", ""):
+    for suffix in (*_BESIDE, ""):
         part = path.with_name(path.name + suffix)
         if part.exists():
             part.rename(path.with_name(stem + suffix))

@@ -65,7 +65,7 @@ class SettingsStore:
             raw = json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             self._set_aside(str(error))
             return {}
         if not isinstance(raw, dict):

@@ -1763,15 +1763,15 @@
     </message>
     <message>
         <source>{name}: CUDA itself {context}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}：CUDA 自身占用 {context}</translation>
     </message>
     <message>
         <source>Kernels run {busy} of the time; graphs replayed: {count}</source>
-        <translation type="unfinished"></translation>
+        <translation>内核运行时间占 {busy}；图重放次数：{count}</translation>
     </message>
     <message>
         <source>Kernels run {busy} of the time; graphs replayed: {count}, {replays} for a token, with {launches} kernels</source>
-        <translation type="unfinished"></translation>
+        <translation>内核运行时间占 {busy}；图重放次数：{count}，每个 token {replays} 次，含 {launches} 个内核</translation>
     </message>
     <message>
         <source>{rate} tok/s</source>
@@ -1945,6 +1945,10 @@
         <translation>加载模型（Ctrl+L）</translation>
     </message>
     <message>
+        <source>Models</source>
+        <translation type="unfinished">模型</translation>
+    </message>
+    <message>
         <source>Loading…</source>
         <translation>正在加载…</translation>
     </message>
@@ -1998,6 +2002,10 @@
     <message>
         <source>Browse…</source>
         <translation>浏览…</translation>
+    </message>
+    <message>
+        <source>Choose the new folder</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Move</source>
@@ -2398,6 +2406,10 @@
         <translation>测试</translation>
     </message>
     <message>
+        <source>Asks the address for its models</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
@@ -2748,6 +2760,10 @@
     <message>
         <source>Clear</source>
         <translation>清空</translation>
+    </message>
+    <message>
+        <source>Empties the log</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Requests that have ended</source>
@@ -3968,15 +3984,15 @@
     </message>
     <message>
         <source>a folder is in its place</source>
-        <translation type="unfinished"></translation>
+        <translation>该位置上是一个文件夹</translation>
     </message>
     <message>
         <source>it is empty</source>
-        <translation type="unfinished"></translation>
+        <translation>它是空的</translation>
     </message>
     <message>
         <source>only its log is there</source>
-        <translation type="unfinished"></translation>
+        <translation>只剩下它的日志</translation>
     </message>
     <message>
         <source>{name} is no model: models are .gguf files, and folders with a config.json and weights.</source>
@@ -7184,6 +7200,10 @@
         <translation>生成</translation>
     </message>
     <message>
+        <source>Makes a new key</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Clients that insist on a key may send any.</source>
         <translation>坚持要密钥的客户端可以发送任意内容。</translation>
     </message>
@@ -7656,6 +7676,14 @@
     <message>
         <source>Folder…</source>
         <translation>文件夹…</translation>
+    </message>
+    <message>
+        <source>Choose a file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a folder</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>

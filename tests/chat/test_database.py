@@ -67,11 +67,84 @@ def test_tables_missing(path: Path) -> None:
     assert_starts_anew_and_names_the_old(path)
 
 
-def test_empty_file_is_a_new_database(path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DROP TABLE presets",
+        "ALTER TABLE conversations DROP COLUMN leaf_id",
+        "ALTER TABLE turns DROP COLUMN attachments",
+    ],
+)
+def test_what_is_needed_only_later_is_missing(path: Path, damage: str) -> None:
+    """Found at the start, not by the first message."""
+    fill(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(damage)
+    assert_starts_anew_and_names_the_old(path)
+
+
+def test_a_notice_is_one_line(path: Path) -> None:
+    fill(path, 50)
+    content = bytearray(path.read_bytes())
+    content[5 * 4096 : 6 * 4096] = bytes(4096)
+    path.write_bytes(content)
+    with closing(ChatStore.open(path)) as store:
+        assert "is damaged" in store.notice
+        assert "\n" not in store.notice
+
+
+def test_an_empty_file_was_a_database_once(path: Path) -> None:
     path.touch()
+    assert_starts_anew_and_names_the_old(path)
+
+
+@pytest.mark.parametrize("keeps_file", [True, False])
+def test_a_log_without_its_database_is_kept(path: Path, keeps_file: bool) -> None:
+    """SQLite would throw it away with a new database; its pages may be all that is left."""
+    with closing(ChatStore.open(path)) as store:
+        store.create_conversation("in the log")
+        log = path.with_name(path.name + "-wal").read_bytes()
+    if keeps_file:
+        path.write_bytes(b"")
+    else:
+        path.unlink()
+    path.with_name(path.name + "-wal").write_bytes(log)
+    with closing(ChatStore.open(path)) as store:
+        assert "is damaged" in store.notice
+        assert store.list_conversations() == ()
+    (aside,) = path.parent.glob("*.damaged-*.sqlite3-wal")
+    assert aside.read_bytes() == log
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+def test_a_folder_in_its_place_is_set_aside(path: Path, suffix: str) -> None:
+    folder = path.with_name(path.name + suffix)
+    folder.mkdir()
+    (folder / "something").write_text("of somebody")
+    with closing(ChatStore.open(path)) as store:
+        assert "a folder is in its place" in store.notice
+        store.create_conversation("after the folder")
+    (kept,) = path.parent.glob("*/something")
+    assert kept.parent.name.startswith("chats.damaged-")
     with closing(ChatStore.open(path)) as store:
         assert store.notice == ""
-        assert store.list_conversations() == ()
+        assert [row.title for row in store.list_conversations()] == ["after the folder"]
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.3, 0.9])
+def test_a_log_that_was_cut_off_loses_its_end_alone(path: Path, keep: float) -> None:
+    with closing(ChatStore.open(path)) as store:
+        for number in range(20):
+            store.create_conversation(f"conversation {number}")
+        database = path.read_bytes()
+        log = path.with_name(path.name + "-wal").read_bytes()
+    path.write_bytes(database)
+    path.with_name(path.name + "-wal").write_bytes(log[: int(keep * len(log))])
+    with closing(ChatStore.open(path)) as store:
+        titles = {row.title for row in store.list_conversations()}
+        assert titles == {f"conversation {number}" for number in range(len(titles))}
+        store.create_conversation("afterwards")
+    assert bool(titles) == (keep > 0)
 
 
 def test_newer_version_is_read_and_never_written(path: Path) -> None:

@@ -76,7 +76,9 @@ def test_a_value_that_cannot_be_is_refused_and_not_saved(
     assert not path.exists()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1, 2]", '{"theme": "dark"', "\x00\x01"])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[1, 2]", '{"theme": "dark"', "\x00\x01", "[" * 100_000]
+)
 def test_a_damaged_file_is_set_aside_and_named(path: Path, content: str) -> None:
     _write(path, content)
     store = SettingsStore(path)
