@@ -53,8 +53,9 @@ class CardSample:
 
     `used_bytes` of `total_bytes` are taken by all programs, `context_bytes` by CUDA in this process
     beside what the executor holds. `spilled_bytes` of this process stand in the computer's memory
-    instead, which makes them slow (Windows). `num_replays` graphs ran since the model was loaded,
-    `busy_share` is the part of the time since the last sample in which they did.
+    instead, which makes them slow (Windows). `num_replays` graphs ran since the model was loaded.
+    Since the last sample, `replays_per_token` and the kernels in them, `launches_per_token`, were
+    run for each token generated (0 without any), and kernels ran for `busy_share` of the time.
     """
 
     name: str
@@ -63,6 +64,8 @@ class CardSample:
     context_bytes: int
     spilled_bytes: int
     num_replays: int
+    replays_per_token: float
+    launches_per_token: float
     busy_share: float
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from app.core.cards import Card, CardSample, read_memory
 from app.core.wddm import shared_bytes
@@ -13,24 +14,53 @@ from app.engine.vram_plan import VramState
 _SPILL_TOLERANCE_BYTES = 32 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Since the model was loaded; `num_tokens` were generated."""
+
+    time_s: float
+    busy_s: float
+    num_replays: int
+    num_launches: int
+    num_tokens: int
+
+
 class CardWatch:
     """Of one loaded model, from right after it was loaded."""
 
     def __init__(self, card: Card, launcher: Launcher, state: VramState) -> None:
         self._card, self._launcher, self._state = card, launcher, state
         self._shared_at_start = shared_bytes(card.luid) or 0
-        self._sampled_at, self._busy_s = time.monotonic(), launcher.busy_s
+        self._last = self._count(num_tokens=0)
 
-    def sample(self) -> CardSample:
-        """Now; raises EngineError for a card that failed."""
+    def sample(self, num_tokens: int) -> CardSample:
+        """Now, when so many tokens have been generated; raises EngineError for a card that failed.
+
+        What is told per token and as a share is of the time since the last sample.
+        """
+        last, now = self._last, self._count(num_tokens)
+        self._last = now
+        num_new = now.num_tokens - last.num_tokens
         return CardSample(
             name=self._card.name,
             used_bytes=self._used_bytes(),
             total_bytes=self._state.total_bytes,
             context_bytes=self._state.context_bytes,
             spilled_bytes=self._spilled_bytes(),
-            num_replays=self._launcher.num_replays,
-            busy_share=self._busy_share(),
+            num_replays=now.num_replays,
+            replays_per_token=_ratio(now.num_replays - last.num_replays, num_new),
+            launches_per_token=_ratio(now.num_launches - last.num_launches, num_new),
+            busy_share=min(1.0, _ratio(now.busy_s - last.busy_s, now.time_s - last.time_s)),
+        )
+
+    def _count(self, num_tokens: int) -> _Counts:
+        launcher = self._launcher
+        return _Counts(
+            time.monotonic(),
+            launcher.busy_s,
+            launcher.num_replays,
+            launcher.num_launches,
+            num_tokens,
         )
 
     def _used_bytes(self) -> int:
@@ -45,8 +75,6 @@ class CardWatch:
         more = (shared_bytes(self._card.luid) or 0) - self._shared_at_start
         return more if more > _SPILL_TOLERANCE_BYTES else 0
 
-    def _busy_share(self) -> float:
-        now, busy_s = time.monotonic(), self._launcher.busy_s
-        elapsed_s, worked_s = now - self._sampled_at, busy_s - self._busy_s
-        self._sampled_at, self._busy_s = now, busy_s
-        return min(1.0, worked_s / elapsed_s) if elapsed_s > 0 else 0.0
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0

@@ -212,7 +212,8 @@ class EngineHost:
     def _emit_memory(self, loaded: LoadedEngine) -> None:
         use = loaded.engine.memory_use()
         if loaded.card_watch is not None:
-            self._emit(sample_memory(use, loaded.card_watch.sample()))
+            num_tokens = loaded.engine.metrics().tokens_decoded
+            self._emit(sample_memory(use, loaded.card_watch.sample(num_tokens)))
             return
         kv_bytes = use.kv_bytes + loaded.engine.snapshot_bytes
         self._emit(sample_memory(replace(use, kv_bytes=kv_bytes)))
@@ -353,7 +354,8 @@ class EngineHost:
             loaded.close()
         return_freed_memory()
         with Guard("What is left in memory could not be measured"):  # nobody samples from now on
-            card = loaded.card_watch.sample() if loaded.card_watch is not None else None
+            watch, num_tokens = loaded.card_watch, self._metrics.tokens_decoded
+            card = None if watch is None else watch.sample(num_tokens)
             self._emit(sample_memory(MemoryUse(0, 0, 0), card))
 
     def _set_state(

@@ -13,9 +13,12 @@ from app.checkpoint.reader import Checkpoint
 from app.core.cards import Card, CardMemory
 from app.core.device import DeviceChoice
 from app.core.errors import ResourceError, UnsupportedError
+from app.core.events import Event, MemorySampled
 from app.engine.executors.cuda.executor import CudaExecutor
+from app.engine.host import EngineHost
 from app.engine.loader import LoadedEngine, load_engine
 from app.engine.placement import LoadOptions, place
+from app.engine.request import Request, SamplingParams
 from app.spec.registry import create_spec
 from tests.kernels.host_launcher import HostLauncher
 from tests.tiny_models import write_chat_model
@@ -61,9 +64,26 @@ def test_what_fits_runs_on_the_card(use_card: UseCard, model_dir: Path, device: 
     assert (loaded.model.device, loaded.model.max_model_len) == ("cuda", 64)
     assert loaded.model.device_note == "Running on RTX 3050 Laptop GPU."
     assert loaded.card_watch is not None
-    assert loaded.card_watch.sample().total_bytes == 512 * MIB
+    assert loaded.card_watch.sample(0).total_bytes == 512 * MIB
     loaded.close()
     assert launcher.allocated_bytes == 0
+
+
+def test_what_the_card_does_for_each_token_is_sampled_while_it_answers(
+    use_card: UseCard, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher, events = use_card(512 * MIB), list[Event]()
+    monkeypatch.setattr("app.engine.host.MEMORY_SAMPLE_INTERVAL_S", 0.0)
+    params = SamplingParams(temperature=0.0, max_tokens=6, ignore_eos=True)
+    with EngineHost(events.append) as host:
+        host.load_and_wait(model_dir, device="cuda", max_model_len=64)
+        host.submit(Request(prompt="Hello", sampling=params)).result()
+    cards = [event.card for event in events if isinstance(event, MemorySampled) and event.card]
+    assert [card.num_replays for card in cards] == sorted(card.num_replays for card in cards)
+    assert cards[-1].num_replays == launcher.num_replays > 6
+    assert 1.0 in {card.replays_per_token for card in cards}  # a graph a token
+    assert max(card.launches_per_token for card in cards) > 10
+    assert max(card.busy_share for card in cards) > 0
 
 
 @pytest.mark.parametrize("shares_pages", [False, True])

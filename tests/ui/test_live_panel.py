@@ -51,8 +51,18 @@ def test_memory_is_split_by_cause(live: LivePanel) -> None:
     assert live.memory_plot.top_values == [0.0, 100.0, 120.0, 130.0, 300.0]
 
 
-def on_card(spilled_mib: int) -> MemorySampled:
-    card = CardSample("RTX 3050", 3000 * MIB, 4096 * MIB, 200 * MIB, spilled_mib * MIB, 1234, 0.97)
+def on_card(spilled_mib: int, replays_per_token: float = 1.0) -> MemorySampled:
+    card = CardSample(
+        name="RTX 3050",
+        used_bytes=3000 * MIB,
+        total_bytes=4096 * MIB,
+        context_bytes=200 * MIB,
+        spilled_bytes=spilled_mib * MIB,
+        num_replays=1234,
+        replays_per_token=replays_per_token,
+        launches_per_token=183.2 * replays_per_token,
+        busy_share=0.97,
+    )
     return replace(sample(300, 16_000), weights_bytes=1700 * MIB, card=card)
 
 
@@ -64,7 +74,21 @@ def test_of_a_card_its_memory_is_split_under_its_own_ceiling(live: LivePanel) ->
     assert live.memory_plot.top_values == [0.0, 1700.0, 1720.0, 1730.0, 3000.0]
     assert 4096 <= live.memory_plot.viewRange()[1][1] < 5000
     total = next(label for label in live.findChildren(QLabel) if "of 4.0 GiB" in label.text())
-    assert "CUDA itself 200 MiB; graphs replayed: 1,234, busy 97%" in total.toolTip()
+    assert "RTX 3050: CUDA itself 200 MiB" in total.toolTip()
+
+
+def test_what_a_card_does_for_a_token_is_shown(live: LivePanel) -> None:
+    def shown() -> list[str]:
+        labels = (label for label in live.findChildren(QLabel) if label.isVisible())
+        return [label.text() for label in labels if "Kernels" in label.text()]
+
+    live.add_memory(sample(300, 1000))
+    assert not shown()
+    live.add_memory(on_card(spilled_mib=0))
+    told = "Kernels run 97 % of the time; graphs replayed: 1,234"
+    assert shown() == [f"{told}, 1.00 for a token, with 183 kernels"]
+    live.add_memory(on_card(spilled_mib=0, replays_per_token=0.0))
+    assert shown() == [told]
 
 
 def test_memory_that_windows_moved_out_of_the_card_is_a_warning(live: LivePanel) -> None:

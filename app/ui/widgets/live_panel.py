@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QToolButton, QVBoxLayo
 from app.core.cards import CardSample
 from app.core.events import MemorySampled, PrefillProgressed
 from app.core.units import format_bytes
-from app.ui.formats import format_count
-from app.ui.icons import IconButton
+from app.ui.formats import format_count, format_share
+from app.ui.icons import IconButton, SwapButton
 from app.ui.live_history import LiveHistory
 from app.ui.theme import current_tokens, set_role, ui_font
 from app.ui.widgets.live_export import LiveExport
@@ -60,7 +60,7 @@ class LivePanel(QWidget):
         self.history = LiveHistory()
         self.export = LiveExport(self, self.to_csv)
         self.saved = SavedLabel()
-        self.pause_button = IconButton("pause", self.tr("Hold the plots still"), size=16)
+        self.pause_button = SwapButton("pause", self.tr("Hold the plots still"), size=16)
         self.save_button = IconButton("save", self.tr("Save the numbers or a picture"), size=16)
         self._redraw = QTimer(self, singleShot=True, interval=_REDRAW_MS)
         self.memory_plot: MemoryPlot | None = None
@@ -69,8 +69,9 @@ class LivePanel(QWidget):
         self._import.finished.connect(self._on_import_finished)
         self._values = {name: QLabel("–") for name in ("weights", "kv", "workspace", "rest")}
         self._total = QLabel(self.tr("No model loaded"))
-        self._spill = _create_warning()
+        self._spill = _create_note("danger")
         self._rate = QLabel("–")
+        self._work = _create_note("muted")
         self._memory_slot = QVBoxLayout()
         self._rate_slot = QVBoxLayout()
         self._is_outdated = False
@@ -114,18 +115,30 @@ class LivePanel(QWidget):
     def _show_card(self, card: CardSample | None) -> None:
         """What is the card's, in words; a warning where Windows moves memory out of it."""
         self._total.setToolTip("" if card is None else self._describe(card))
+        self._work.setVisible(card is not None)
+        self._work.setText("" if card is None else self._describe_work(card))
         self._spill.setVisible(card is not None and card.spilled_bytes > 0)
         if card is not None and card.spilled_bytes:
             text = self.tr("{size} do not fit the card: Windows keeps them in slow shared memory.")
             self._spill.setText(text.format(size=format_bytes(card.spilled_bytes)))
 
     def _describe(self, card: CardSample) -> str:
-        text = self.tr("{name}: CUDA itself {context}; graphs replayed: {count}, busy {busy}")
+        text = self.tr("{name}: CUDA itself {context}")
+        return text.format(name=card.name, context=format_bytes(card.context_bytes))
+
+    def _describe_work(self, card: CardSample) -> str:
+        """Graphs and kernels, for each token while there are any."""
+        text = self.tr("Kernels run {busy} of the time; graphs replayed: {count}")
+        if card.replays_per_token:
+            text = self.tr(
+                "Kernels run {busy} of the time; graphs replayed: {count}, {replays} for a token, "
+                "with {launches} kernels"
+            )
         return text.format(
-            name=card.name,
-            context=format_bytes(card.context_bytes),
+            busy=format_share(card.busy_share, 0),
             count=format_count(card.num_replays),
-            busy=f"{card.busy_share:.0%}",
+            replays=f"{card.replays_per_token:.2f}",
+            launches=format_count(round(card.launches_per_token)),
         )
 
     def add_rate(self, tok_s: float) -> None:
@@ -214,6 +227,7 @@ class LivePanel(QWidget):
         layout.addSpacing(8)
         layout.addLayout(_create_head(self.tr("Speed"), self._rate))
         layout.addLayout(self._rate_slot)
+        layout.addWidget(self._work)
         layout.addWidget(self.saved)
 
     def _setup_buttons(self) -> None:
@@ -222,6 +236,7 @@ class LivePanel(QWidget):
         self.export.saver.saved.connect(self.saved.show_file)
         self.export.saver.failed.connect(self.saved.show_error)
         menu = QMenu(self)
+        menu.setAccessibleName(self.save_button.accessibleName())
         menu.addAction(self.tr("Numbers as CSV…"), self.export.ask_for_table)
         menu.addAction(self.tr("Picture…"), self.export.ask_for_picture)
         self.save_button.setMenu(menu)
@@ -249,11 +264,12 @@ class LivePanel(QWidget):
         return grid
 
 
-def _create_warning() -> QLabel:
+def _create_note(tone: str) -> QLabel:
+    """Several lines, hidden until there is something to say."""
     label = QLabel()
     label.setFont(ui_font(0.84))
     label.setWordWrap(True)
-    set_role(label, "tone", "danger")
+    set_role(label, "tone", tone)
     label.hide()
     return label
 

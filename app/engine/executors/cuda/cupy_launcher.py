@@ -10,6 +10,7 @@ import ctypes
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ _STATIC_SHARED_BYTES = 16 << 10  # of any kernel
 
 
 _Prepared = tuple[Any, tuple[int, ...]]  # a function of a module, a grid
+
+
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """CuPy's, and how many kernels it runs."""
+
+    graph: Any
+    num_launches: int
 
 
 class CupyLauncher(Launcher):
@@ -131,15 +140,15 @@ class CupyLauncher(Launcher):
         with self._translated(Sentence("The card refuses a kernel")):
             self._launch_all(launches, prepared)
 
-    def capture(self, launches: Sequence[Launch]) -> Any:
+    def capture(self, launches: Sequence[Launch]) -> _Graph:
         """A graph; see `Launcher`."""
         prepared = [self._prepare(launch) for launch in launches]
         with self._translated(Sentence("The card cannot record its work")):
             self._stream.begin_capture()
             self._launch_all(launches, prepared)
-            return self._stream.end_capture()
+            return _Graph(self._stream.end_capture(), len(launches))
 
-    def replay(self, graph: Any) -> None:
+    def replay(self, graph: _Graph) -> None:
         """One launch of the whole graph; see `Launcher`.
 
         Every few replays are timed, by events that nobody waits for.
@@ -147,8 +156,9 @@ class CupyLauncher(Launcher):
         with self._translated(Sentence("The card failed")):
             is_timed = self._timing is None and self.num_replays % _TIMED_REPLAYS == 0
             start = self._record() if is_timed else None
-            graph.launch(self._stream)
+            graph.graph.launch(self._stream)
             self.num_replays += 1
+            self.num_launches += graph.num_launches
             if start is not None:
                 self._timing = start, self._record()
             elif self._timing is not None and self._timing[1].done:
@@ -161,14 +171,14 @@ class CupyLauncher(Launcher):
         event.record(self._stream)
         return event
 
-    def time_replays_s(self, graph: Any, count: int) -> float:
+    def time_replays_s(self, graph: _Graph, count: int) -> float:
         """Between two events on the stream; see `Launcher`."""
         events = self._cupy.cuda
         with self._translated(Sentence("The card failed")):
             start, end = events.Event(), events.Event()
             start.record(self._stream)
             for _ in range(count):
-                graph.launch(self._stream)
+                graph.graph.launch(self._stream)
             end.record(self._stream)
             end.synchronize()
             return float(events.get_elapsed_time(start, end)) / 1e3

@@ -100,7 +100,9 @@ class Launcher(Allocator):
     """One device, one stream: what is asked happens in order."""
 
     name: str
-    num_replays = 0  # of graphs so far, and the seconds that they took, as far as is known
+    # Of graphs so far; the kernels in them; the seconds that they took, as far as is known.
+    num_replays = 0
+    num_launches = 0
     busy_s = 0.0
     yardstick_bytes = 512 << 20  # whose copy tells the memory's speed: well beyond every cache
 
