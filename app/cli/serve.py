@@ -23,6 +23,7 @@ from app.cli.options import (
     positive_int,
 )
 from app.cli.output import print_json, print_note
+from app.core.errors import EngineError
 from app.core.events import Event, LoadedModel
 from app.core.server_events import ServerRequestFinished
 from app.engine.host import EngineHost
@@ -80,11 +81,17 @@ def run(args: argparse.Namespace) -> None:
         with interrupted() as is_interrupted:
             _announce(runner.start(), model, options, as_json=args.json)
             try:
-                while not is_interrupted.wait(_POLL_S):
-                    pass
+                _wait(runner, is_interrupted)
             finally:
                 runner.stop()
     print_note("The port is closed.")
+
+
+def _wait(runner: ServerRunner, is_interrupted: threading.Event) -> None:
+    """Until Ctrl+C; raises EngineError when the server ends before."""
+    while not is_interrupted.wait(_POLL_S):
+        if not runner.base_url:
+            raise EngineError("The server ended by itself; the log has the reason.")
 
 
 def _announce(base_url: str, model: LoadedModel, options: ServerOptions, *, as_json: bool) -> None:

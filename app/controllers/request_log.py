@@ -6,7 +6,6 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.core.sentence import Sentence
 from app.core.server_events import (
     ServerRequestEvent,
     ServerRequestFinished,
@@ -68,8 +67,8 @@ class RequestLog:
         else:
             self._running[event.request_id] = request
 
-    def end_all(self) -> None:
-        """The process is gone, and with it whatever ran."""
+    def end_all(self, error: str) -> None:
+        """Whatever runs has failed, for this reason: nobody is left to tell of it."""
         for request in self.running:
             event = request.event
             last = ServerRequestFinished(
@@ -81,7 +80,7 @@ class RequestLog:
                 event.status,
                 event.prompt_tokens,
                 event.completion_tokens,
-                error=Sentence("The engine's process has ended."),
+                error=error,
                 duration_s=(datetime.now() - request.started).total_seconds(),
             )
             self.add(last)

@@ -15,6 +15,7 @@ from app.core.errors import EngineError, UsageError
 from app.core.events import EngineStateChanged, ErrorInfo, Event, WorkerDied, WorkerStopped
 from app.core.keychain import Keychain, KeyPlace
 from app.core.lan_address import find_lan_address
+from app.core.sentence import Sentence
 from app.core.server_events import (
     ServerFailed,
     ServerRequestEvent,
@@ -259,13 +260,14 @@ class ServerController(QObject):
             case ServerRequestEvent():
                 self.log.add(event)
                 self.requests_changed.emit()
-            case ServerStarted():
+            case ServerStarted() if self._state is ServerState.STARTING:
                 self.base_url = event.base_url
                 self._set_state(ServerState.ON)
             case ServerStopped():
                 self._close(ServerState.OFF)
             case ServerFailed():
                 self.free_port = event.free_port
+                self._end_requests(event.error.message)
                 self._fail(event.error)
             case EngineStateChanged():
                 self.model_changed.emit(event.model.name if event.model else "")
@@ -302,7 +304,10 @@ class ServerController(QObject):
 
     def _forget_requests(self) -> None:
         self.model_changed.emit("")
-        self.log.end_all()
+        self._end_requests(Sentence("The engine's process has ended."))
+
+    def _end_requests(self, reason: str) -> None:
+        self.log.end_all(reason)
         self.requests_changed.emit()
 
     def _fail(self, error: ErrorInfo) -> None:

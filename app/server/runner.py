@@ -27,6 +27,7 @@ _logger = logging.getLogger(__name__)
 _KEEP_ALIVE_S = 75  # an idle connection; clients close theirs earlier
 _GRACE_S = 1  # for replies to end, and their last bytes to be read, when the port is closed
 _JOIN_S = 5.0
+_ASK_AGAIN_S = 0.05
 _WILDCARDS = ("0.0.0.0", "::")
 
 
@@ -34,7 +35,8 @@ class ServerRunner:
     """The port of one engine. Start and stop may alternate; each is done when it returns.
 
     `listener` hears the events of `app.core.server_events`, those of requests on the server's
-    thread and in order; it must be quick and not raise.
+    thread and in order; it must be quick and not raise. A server that ends without having been
+    asked to is told as ServerFailed, and leaves the port closed.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class ServerRunner:
             if self._service is not None:
                 self._service.is_stopping = True
                 self._service.register.cancel_all()
-            self._server.should_exit = True
+            self._server.ask_to_end()
             self._thread.join(_JOIN_S)
             self._server = self._service = self._thread = None
         self._tell(ServerStopped())
@@ -100,7 +102,7 @@ class ServerRunner:
         self._service = Service(self._host, self._options, register)
         self._server = _create_server(self._service)
         self._thread = threading.Thread(
-            target=self._server.serve_on, args=(listener,), name="server", daemon=True
+            target=self._serve, args=(self._server, listener), name="server", daemon=True
         )
         self._thread.start()
         self._server.settled.wait()
@@ -108,6 +110,27 @@ class ServerRunner:
             self._server = self._service = self._thread = None
             raise EngineError("The server did not start; the log has the reason.")
         self._tell(ServerStarted(self.base_url, self._options.host, self._port))
+
+    def _serve(self, server: _Server, listener: socket.socket) -> None:
+        """The thread's work."""
+        server.serve_on(listener)
+        if self._forget(server):
+            error = EngineError("The server ended by itself; the log has the reason.")
+            self._tell(ServerFailed(ErrorInfo.from_exception(error)))
+
+    def _forget(self, server: _Server) -> bool:
+        """Leaves the port closed; False where the end was asked for, or `start` tells of it."""
+        while not self._lock.acquire(timeout=_ASK_AGAIN_S):  # `stop` waits for this very thread
+            if server.is_asked_to_end:
+                return False
+        try:
+            if server is not self._server or self._service is None:
+                return False
+            self._service.register.cancel_all()
+            self._server = self._service = self._thread = None
+            return True
+        finally:
+            self._lock.release()
 
     def _tell(self, event: Event) -> None:
         if self._listener is not None:
@@ -120,6 +143,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.settled = threading.Event()
+        self.is_asked_to_end = False
+
+    def ask_to_end(self) -> None:
+        """From any thread; takes about a second."""
+        self.is_asked_to_end = self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -134,7 +162,7 @@ class _Server(uvicorn.Server):
         await asyncio.sleep(0.01)  # for the loop to close them
 
     def serve_on(self, listener: socket.socket) -> None:
-        """The thread's work; signals stay with the main thread."""
+        """Until it ends; signals stay with the main thread."""
         try:
             with Guard("The server ended"):  # nobody waits for this thread's exception
                 self.run([listener])

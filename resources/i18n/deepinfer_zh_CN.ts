@@ -7062,6 +7062,10 @@
         <source>The {service} process is not running.</source>
         <translation>{service} 进程没有运行。</translation>
     </message>
+    <message>
+        <source>The server ended by itself; the log has the reason.</source>
+        <translation>服务器自行终止了；原因见日志。</translation>
+    </message>
 </context>
 <context>
     <name>Server</name>
@@ -7149,8 +7153,8 @@
         <translation>正在关闭端口…</translation>
     </message>
     <message>
-        <source>The server could not start</source>
-        <translation>服务无法启动</translation>
+        <source>The server is not running</source>
+        <translation>服务没有运行</translation>
     </message>
     <message>
         <source>Programs that speak the OpenAI API can use the model in this window.</source>

@@ -75,6 +75,20 @@ def test_its_document_and_a_key_of_the_environment(starter_checkpoint: Path) -> 
     assert process.returncode == 0
 
 
+def test_a_server_that_ends_by_itself_ends_the_command(
+    starter_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def break_down(_server: object, _counter: int) -> bool:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("uvicorn.Server.on_tick", break_down)
+    options = ["--port", "0", "--device", "cpu", "--ctx", "256"]
+    assert main(["serve", str(starter_checkpoint), *options]) == 1
+    assert capsys.readouterr().err.endswith(
+        "deepinfer: The server ended by itself; the log has the reason.\n"
+    )
+
+
 def test_other_machines_need_a_key_before_anything_is_loaded(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -17,9 +17,11 @@ from app.controllers.chat_state import ChatState
 from app.controllers.remote_link import ConnectRemote
 from app.controllers.request_log import MAX_FINISHED, RequestLog
 from app.controllers.server import ServerController, ServerState
+from app.core.errors import EngineError
+from app.core.events import ErrorInfo
 from app.core.keychain import Keychain, KeyPlace
 from app.core.paths import chats_path, keys_dir, settings_path
-from app.core.server_events import ServerRequestState
+from app.core.server_events import ServerFailed, ServerRequestState
 from app.core.settings_store import SettingsStore
 from app.remote.endpoint import RemoteEndpoint
 from app.workers.commands import LoadModel
@@ -77,6 +79,31 @@ def test_on_and_off_without_a_model(
     ]
     assert server.base_url == ""
     wait_for_no_process(qtbot, chat)  # nobody needs it
+
+
+def test_a_port_that_is_closed_while_it_opens_is_never_on(
+    qtbot: QtBot, server: ServerController
+) -> None:
+    states: list[ServerState] = []
+    server.state_changed.connect(states.append)
+    server.start()
+    server.stop()
+    wait_for(qtbot, server, ServerState.OFF)
+    assert states == [ServerState.STARTING, ServerState.STOPPING, ServerState.OFF]
+
+
+def test_a_port_that_ends_by_itself_turns_the_switch_off(
+    qtbot: QtBot, server: ServerController, chat: ChatController
+) -> None:
+    start(qtbot, server)
+    qtbot.waitUntil(lambda: len(server.log.running) == 1, timeout=TIMEOUT_MS)
+    ended = ErrorInfo.from_exception(EngineError("The server ended by itself."))
+    chat.engine.local.event_received.emit(ServerFailed(ended))
+    assert server.state is ServerState.FAILED
+    assert not server.is_wanted
+    assert (server.error, server.base_url, server.log.running) == (ended, "", ())
+    (request,) = server.log.finished
+    assert request.error == ended.message
 
 
 def test_models_come_and_go_while_it_is_on(

@@ -86,6 +86,29 @@ def test_it_opens_and_closes_again_and_again_from_any_thread(host: EngineHost) -
     assert [type(event) for event in events] == [ServerStarted, ServerStopped] * 3
 
 
+def test_a_server_that_ends_by_itself_is_told_and_can_be_opened_again(
+    host: EngineHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[Event] = []
+    runner = ServerRunner(host, ServerOptions(port=0), events.append)
+
+    async def break_down(_server: Any, _counter: int) -> bool:
+        raise RuntimeError("broken")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("uvicorn.Server.on_tick", break_down)
+        runner.start()
+        wait_until(lambda: isinstance(events[-1], ServerFailed))
+    assert [type(event) for event in events] == [ServerStarted, ServerFailed]
+    assert isinstance(events[-1], ServerFailed)
+    assert events[-1].error.message == "The server ended by itself; the log has the reason."
+    assert runner.base_url == ""
+    runner.stop()  # tells nothing: it was told
+    assert runner.start() == runner.base_url
+    runner.stop()
+    assert [type(event) for event in events[2:]] == [ServerStarted, ServerStopped]
+
+
 def test_the_same_port_can_be_opened_at_once_behind_clients(host: EngineHost) -> None:
     runner = ServerRunner(host, ServerOptions(port=0))
     port = int(runner.start().removesuffix("/v1").rsplit(":", 1)[1])

@@ -67,7 +67,7 @@ class ServerCard(Card):
             ServerState.STARTING: self.tr("Opening port {n}…").format(n=self._controller.port),
             ServerState.ON: self.tr("The server is on"),
             ServerState.STOPPING: self.tr("Closing the port…"),
-            ServerState.FAILED: self.tr("The server could not start"),
+            ServerState.FAILED: self.tr("The server is not running"),
         }[state]
 
     def _update_note(self) -> None:
