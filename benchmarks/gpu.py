@@ -14,13 +14,16 @@ import argparse
 import json
 import platform
 import subprocess
+import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from app.core.boundary import Guard
 from app.core.errors import AppError
 from app.core.units import format_bytes
 from app.engine.executors.cuda.launcher import Launcher
@@ -44,10 +47,14 @@ class Run:
 
 
 def main() -> int:
-    """Writes both reports; 1 if a part failed."""
+    """Writes both reports; 1 if a part failed, or without a card."""
     args = _parse()
     run = Run(_host_launcher() if args.launcher == "host" else create_launcher, args.tiny)
-    document = measure(run, is_card=args.launcher == "cupy")
+    try:
+        document = measure(run, is_card=args.launcher == "cupy")
+    except AppError as error:
+        print(error.message, file=sys.stderr)
+        return 1
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / f"gpu-{document['card'].replace(' ', '-').lower()}.json"
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -57,7 +64,10 @@ def main() -> int:
 
 
 def measure(run: Run, is_card: bool) -> Figures:
-    """All parts, as far as time allows; what fails is told and does not stop the others."""
+    """All parts, as far as time allows; what fails is told and does not stop the others.
+
+    Raises ResourceError without a card, and MissingExtraError without CuPy.
+    """
     started_s = time.monotonic()
     launcher = run.create_launcher()
     document: Figures = {
@@ -96,10 +106,18 @@ def _parts(run: Run) -> dict[str, Callable[[], Figures]]:
 
 
 def _attempt(part: Callable[[], Figures]) -> Figures:
-    try:
-        return part()
-    except AppError as error:
-        return {"failed": error.message, "detail": error.detail}
+    """What a part found, or why it did not: on the first card of its kind anything may come."""
+    figures: Figures = {}
+    with Guard("A part failed", lambda error: figures.update(_describe(error))):
+        figures.update(part())
+    return figures
+
+
+def _describe(error: Exception) -> Figures:
+    trace = "".join(traceback.format_exception(error))
+    if isinstance(error, AppError):
+        return {"failed": error.message, "detail": error.detail, "trace": trace}
+    return {"failed": f"{type(error).__name__}: {error}", "trace": trace}
 
 
 def _host_launcher() -> Callable[[], Launcher]:

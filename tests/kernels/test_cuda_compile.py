@@ -66,6 +66,8 @@ DISASSEMBLED = [
     "sm_86",
     *(pytest.param(each, marks=pytest.mark.slow) for each in ARCHITECTURES if each != "sm_86"),
 ]
+# `$__` names the compiler's own functions: slow divisions, shuffles of divergent warps.
+OUT_OF_LINE = re.compile(r"\b(LDL|STL)\b|CALL.*\$__")
 GEMV = [name for name in SOURCES if name.startswith("gemv")]
 GEMM = [name for name in SOURCES if name.startswith("gemm")]
 
@@ -97,14 +99,24 @@ def test_a_kernel_keeps_its_budget(name: str, architecture: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_no_common_form_spills(architecture: str) -> None:
+def test_no_common_form_spills_or_calls(architecture: str) -> None:
     """Of all that a bundle ships."""
     for source in dict.fromkeys(iter_sources()):
-        log = compile_module(source, architecture, ("--ptxas-options=-v",)).log
-        found = numbers(r"(\d+) bytes (?:spill|stack frame)", log)
+        module = compile_module(source, architecture, ("--ptxas-options=-v",))
+        found = numbers(r"(\d+) bytes (?:spill|stack frame)", module.log)
         assert found, source
         assert not any(found), source
-        assert max([0, *numbers(r"(\d+) bytes smem", log)]) <= MAX_SHARED_BYTES, source
+        assert max([0, *numbers(r"(\d+) bytes smem", module.log)]) <= MAX_SHARED_BYTES, source
+        assert not has_compilers_functions(module.image), source
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_call_would_be_seen(architecture: str, tmp_path: Path) -> None:
+    """A division of doubles is none of the card's instructions."""
+    text = 'extern "C" __global__ void divide(double* x) { x[0] = x[1] / x[2]; }'
+    image = nvrtc.compile_source("divide.cu", text, {}, architecture).image
+    assert has_compilers_functions(image)
+    assert [line for line in disassemble(image, tmp_path) if OUT_OF_LINE.search(line)]
 
 
 def test_ptx_is_there_for_cards_to_come() -> None:
@@ -140,8 +152,7 @@ def test_what_stands_beside_the_tensor_operations_of_a_chunk(
 def test_nothing_is_called_or_spilled(name: str, architecture: str, tmp_path: Path) -> None:
     """Registers of barriers, too, which the compiler's own count of spills leaves out."""
     code = disassemble(compiled(name, architecture).image, tmp_path)
-    # `$__` names the compiler's own functions: slow divisions, shuffles of divergent warps.
-    assert not [line for line in code if re.search(r"\b(LDL|STL)\b|CALL.*\$__", line)]
+    assert not [line for line in code if OUT_OF_LINE.search(line)]
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -166,6 +177,11 @@ def test_doubles_of_the_sampler_are_rounded_as_they_are_written() -> None:
     ptx = compiled("sampling", PTX_TARGET).image.decode()
     found = set(re.findall(r"\b((?:mul|add|sub|fma|mad|div)[\w.]*\.f(?:32|64))\b", ptx))
     assert found == {"mul.rn.f64", "add.rn.f64", "fma.rn.f64"}
+
+
+def has_compilers_functions(cubin: bytes) -> bool:
+    """By their symbols: so many modules would take the disassembler an hour."""
+    return b"$__" in cubin
 
 
 def stores_for_the_host(code: list[str]) -> list[str]:
