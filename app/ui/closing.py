@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.controllers.conversion import ConversionController
@@ -10,7 +10,13 @@ from app.ui.dialogs.close_dialog import CloseDialog
 
 
 class Closing(QObject):
-    """Asks over `window`, and closes it when the answer is yes."""
+    """Asks over `window`, and closes it when the answer is yes.
+
+    Signals:
+        refused: the window stays.
+    """
+
+    refused = Signal()
 
     def __init__(self, conversion: ConversionController, window: QWidget) -> None:
         super().__init__(window)
@@ -31,6 +37,7 @@ class Closing(QObject):
             return
         self._dialog = CloseDialog(job.source.name, self._window)
         self._dialog.accepted.connect(self._on_accepted)
+        self._dialog.rejected.connect(self.refused)
         self._dialog.finished.connect(self._on_answered)
         self._dialog.open()
 

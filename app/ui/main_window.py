@@ -291,7 +291,6 @@ class MainWindow(QMainWindow):
             return
         if not self._closing.is_free:
             event.ignore()
-            self._is_quitting = False
             self.come_forward()
             self._closing.ask()
             return
@@ -311,6 +310,9 @@ class MainWindow(QMainWindow):
         server = self._controllers.server
         may_stay = self.tray.is_there and not self._is_quitting
         return may_stay and server.keeps_running and server.is_wanted
+
+    def _on_closing_refused(self) -> None:
+        self._is_quitting = False
 
     def _on_language_changed(self) -> None:
         """From the event loop: the menu that was clicked belongs to the desk that goes."""
@@ -356,6 +358,7 @@ class MainWindow(QMainWindow):
         self._controllers.conversion.finished.connect(self._on_conversion_finished)
         self.tray.show_requested.connect(self.come_forward)
         self.tray.quit_requested.connect(self.quit)
+        self._closing.refused.connect(self._on_closing_refused)
 
     def _restore_geometry(self) -> None:
         self.resize(_FIRST_SIZE)

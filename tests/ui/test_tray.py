@@ -9,9 +9,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
+from app.controllers.conversion_job import ConversionState
 from app.controllers.server import ServerState
 from app.gui import Program
+from app.ui.dialogs.close_dialog import CloseDialog
 from app.ui.tray import Tray, create_tray_icon
+from tests.ui.conversion_samples import JOB
 from tests.ui.window_support import TIMEOUT_MS
 
 
@@ -70,6 +73,35 @@ def test_quit_is_quit(serving: Program, tray: Tray, monkeypatch: pytest.MonkeyPa
     serving.controllers.server.set_keeps_running(True)
     tray.quit_action.trigger()
     assert ended == [True]
+
+
+def test_quit_is_quit_behind_a_question(
+    serving: Program, tray: Tray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, conversion = serving.window, serving.controllers.conversion
+    hidden: list[Tray] = []
+    monkeypatch.setattr(Tray, "tell_hidden", hidden.append)
+    monkeypatch.setattr(QApplication, "quit", window.close)
+    serving.controllers.server.set_keeps_running(True)
+    conversion._current = JOB
+    conversion._set_state(ConversionState.CONVERTING)
+    tray.quit_action.trigger()
+    ask(serving).keep_button.click()
+    assert window.isVisible()
+    window.close()
+    assert hidden == [tray], "who does not quit any more leaves it in the tray"
+    tray.quit_action.trigger()
+    ask(serving).stop_button.click()
+    assert not window.isVisible()
+    assert hidden == [tray], "the window is closed, not hidden once more"
+    conversion._current = None
+    conversion._set_state(ConversionState.IDLE)
+
+
+def ask(program: Program) -> CloseDialog:
+    """The question that is open."""
+    dialogs = program.window.findChildren(CloseDialog)
+    return next(dialog for dialog in dialogs if dialog.isVisible())
 
 
 def test_without_a_tray_closing_is_closing(serving: Program) -> None:
