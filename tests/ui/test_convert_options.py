@@ -10,7 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.controllers.conversion import ConversionController
-from app.controllers.conversion_job import ConversionOptions, ConversionState
+from app.controllers.conversion_job import ConversionJob, ConversionOptions, ConversionState
 from app.core.conversion_events import ConversionPlan, MeasuringProgressed
 from app.core.events import ErrorInfo
 from app.ui.grid_labels import GRIDS, grid_help
@@ -59,11 +59,16 @@ def page(qtbot: QtBot, asked: Asked, controller: ConversionController) -> Conver
     return widget
 
 
-def plan(page: ConvertPage, controller: ConversionController, plan: ConversionPlan = PLAN) -> None:
+def plan(
+    page: ConvertPage,
+    controller: ConversionController,
+    plan: ConversionPlan = PLAN,
+    job: ConversionJob = WAITING,
+) -> None:
     """The controller has planned a job that waits for the user."""
-    controller._current = WAITING
+    controller._current = job
     controller._state = ConversionState.PLANNED
-    controller.job_started.emit(WAITING)
+    controller.job_started.emit(job)
     controller.planned.emit(plan)
 
 
@@ -79,6 +84,42 @@ def test_what_is_recommended_is_one_click(
     assert not page.options.choice.isVisible(), "other ways are folded away"
     page.options.convert_button.click()
     assert asked.calls == [("start", ConversionOptions())]
+
+
+def test_what_a_job_was_queued_with_is_what_is_converted(
+    page: ConvertPage, controller: ConversionController, asked: Asked
+) -> None:
+    """The button of a shortage queues 3 bits: they were planned, and 4 converted."""
+    wanted = ConversionOptions("w3", 64, allow_lossy=True, evaluate=True, compare=("w8",))
+    plan(page, controller, replace(PLAN, grid="w3"), replace(WAITING, options=wanted))
+    assert "3 bits (W3)" in texts(page.options)
+    page.options.convert_button.click()
+    ((name, started),) = asked.calls
+    assert (name, started) == ("start", replace(wanted, compare=("w8", "w4")))
+    plan(page, controller)
+    page.options.convert_button.click()
+    assert asked.calls[-1] == ("start", ConversionOptions())
+
+
+def test_what_is_tried_again_is_the_same(
+    page: ConvertPage, controller: ConversionController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into the same folder: a W3 beside another checkpoint is not to take its place."""
+    queued: list[dict[str, object]] = []
+    monkeypatch.setattr(
+        controller,
+        "enqueue",
+        lambda sources, options, **named: queued.append({"options": options, **named}),
+    )
+    job = replace(WAITING, options=ConversionOptions("w3"), output=Path("/library/Tiny-1B-w3"))
+    controller.job_started.emit(job)
+    page.error.retry_requested.emit()
+    page.error.overwrite_requested.emit()
+    assert [again["overwrite"] for again in queued] == [False, True]
+    for again in queued:
+        assert again["options"] == job.options
+        assert again["output"] == job.output
+        assert again["start"] is False
 
 
 def test_every_grid_is_offered_with_a_sentence(

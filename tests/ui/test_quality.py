@@ -132,7 +132,7 @@ def test_another_grid_can_be_chosen(
     controller.state_changed.emit(ConversionState.IDLE)
     page.evaluation.choice_buttons[1].click()
     options = ConversionOptions("w3", 128, allow_lossy=True, evaluate=True)
-    assert asked == [([JOB.source], options, {"overwrite": True})]
+    assert asked == [([JOB.source], options, {"overwrite": True, "output": JOB.output})]
 
 
 def test_a_finished_conversion_is_measured_afterwards(

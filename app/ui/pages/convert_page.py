@@ -111,7 +111,7 @@ class ConvertPage(QWidget):
         self._column.scroll_to_top()
 
     def _on_job_started(self, job: ConversionJob) -> None:
-        self.options.reset()
+        self.options.show_options(job.options)
         self._show_job(job)
 
     def _show_job(self, job: ConversionJob) -> None:
@@ -235,15 +235,15 @@ class ConvertPage(QWidget):
     def _on_restart_requested(self) -> None:
         self.progress.show_planning()
         self._show_only(self.source, self.progress)
-        self._controller.replan(ConversionOptions())
+        if self._job is not None:
+            self._controller.replan(self._job.options)
 
     def _on_convert_requested(self, options: ConversionOptions) -> None:
         self._controller.start(options)
 
     def _on_retry_requested(self) -> None:
         if self._job is not None:
-            job = self._job
-            self._controller.enqueue([job.source], overwrite=job.overwrite, start=False)
+            self._plan_again(self._job, overwrite=self._job.overwrite)
 
     def _on_resume_paused_requested(self) -> None:
         if self._job is not None:
@@ -256,13 +256,23 @@ class ConvertPage(QWidget):
 
     def _on_overwrite_requested(self) -> None:
         if self._job is not None:
-            self._controller.enqueue([self._job.source], overwrite=True, start=False)
+            self._plan_again(self._job, overwrite=True)
+
+    def _plan_again(self, job: ConversionJob, *, overwrite: bool) -> None:
+        self._controller.enqueue(
+            [job.source],
+            job.options,
+            tokenizer_dir=job.tokenizer_dir,
+            overwrite=overwrite,
+            start=False,
+            output=job.output,
+        )
 
     def _on_conversion_requested(self, grid: str) -> None:
         if self._job is not None:
-            size = self._job.options.group_size
+            job, size = self._job, self._job.options.group_size
             options = ConversionOptions(grid, size, allow_lossy=True, evaluate=True)
-            self._controller.enqueue([self._job.source], options, overwrite=True)
+            self._controller.enqueue([job.source], options, overwrite=True, output=job.output)
 
     def _on_existing_chat_requested(self) -> None:
         if self._job is not None:

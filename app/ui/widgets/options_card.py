@@ -61,11 +61,11 @@ class OptionsCard(Card):
         self._build()
         self._connect()
 
-    def reset(self) -> None:
-        """What is recommended, for another source."""
-        self.choice.set_options(ConversionOptions())
-        self.evaluate.setChecked(False)
-        self.compare.setChecked(False)
+    def show_options(self, options: ConversionOptions) -> None:
+        """Those that another source was queued with."""
+        self.choice.set_options(options)
+        self.compare.setChecked(bool(options.compare))
+        self.evaluate.setChecked(options.evaluate)
         self.more.button.setChecked(False)
 
     def take_over(self, old: OptionsCard) -> None:
