@@ -80,7 +80,7 @@ def test_quit_is_quit_behind_a_question(
 ) -> None:
     window, conversion = serving.window, serving.controllers.conversion
     hidden: list[Tray] = []
-    monkeypatch.setattr(Tray, "tell_hidden", hidden.append)
+    monkeypatch.setattr(Tray, "tell_hidden", lambda tray: hidden.append(tray))
     monkeypatch.setattr(QApplication, "quit", window.close)
     serving.controllers.server.set_keeps_running(True)
     conversion._current = JOB
