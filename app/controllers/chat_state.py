@@ -27,13 +27,12 @@ class ChatState(StrEnum):
 
 def to_chat_state(event: EngineStateChanged, *, is_replying: bool) -> ChatState:
     """READY also where the next request loads the model again, as it was unloaded for idleness;
-    GENERATING while a reply waits for that.
+    GENERATING while a reply waits for that, also where it was asked for in the same moment.
     """
-    if event.state is EngineState.UNLOADED and event.model is not None:
-        return ChatState.READY
-    if is_replying and event.state in (EngineState.LOADING, EngineState.READY):
+    sleeps = event.state is EngineState.UNLOADED and event.model is not None
+    if is_replying and (sleeps or event.state in (EngineState.LOADING, EngineState.READY)):
         return ChatState.GENERATING
-    return ChatState(event.state.value)
+    return ChatState.READY if sleeps else ChatState(event.state.value)
 
 
 def death_sentence(exit_code: int | None, *, had_text: bool) -> str:

@@ -64,6 +64,19 @@ def test_a_reply_that_waits_for_its_model_can_be_stopped(
     assert ready.state is ChatState.READY
 
 
+def test_nothing_can_be_sent_beside_a_reply_that_met_the_unloading(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    ready.send("forever")
+    tell(ready, EngineState.UNLOADING)
+    tell(ready, EngineState.UNLOADED, has_model=True)
+    assert ready.state is ChatState.GENERATING
+    assert not ready.send("count 3")
+    with qtbot.waitSignal(ready.reply_finished, timeout=TIMEOUT_MS):
+        ready.stop()
+    assert ready.state is ChatState.READY
+
+
 def test_the_port_wakes_the_model(ready: ChatController) -> None:
     tell(ready, EngineState.UNLOADED, has_model=True)
     tell(ready, EngineState.LOADING)
