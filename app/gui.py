@@ -44,6 +44,7 @@ from app.core.paths import chats_path, keys_dir, library_dir, log_path, resource
 from app.core.settings_store import SettingsStore
 from app.core.single_instance import InstanceDoor
 from app.hub.starter import find_starter
+from app.ui import accessible
 from app.ui.accents import Accent
 from app.ui.controllers import Controllers
 from app.ui.dialogs.crash_report_dialog import CrashReportDialog
@@ -156,6 +157,7 @@ def create_application() -> QApplication:
     """The one QApplication, named and with its icon."""
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
+    accessible.install()
     app.setApplicationName("DeepInfer")
     app.setApplicationDisplayName("DeepInfer")
     app.setDesktopFileName("deepinfer")

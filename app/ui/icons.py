@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication, QIcon, QImageReader, QPixmap, QPixmap
 from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 
 from app.core.paths import resources_dir
+from app.ui.accessible import ButtonInterface
 from app.ui.theme import current_tokens, set_role
 
 
@@ -97,6 +98,12 @@ class IconButton(QToolButton):
 
     def _refresh(self) -> None:
         self.setIcon(self._create_icon())
+
+
+class SwapButton(IconButton):
+    """Checkable; while it is down, its label is that of the way back."""
+
+    told_as = ButtonInterface
 
 
 class IconLabel(QLabel):

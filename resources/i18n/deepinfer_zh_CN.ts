@@ -1272,7 +1272,7 @@
     <name>ExampleCard</name>
     <message>
         <source>Languages</source>
-        <translation type="unfinished"></translation>
+        <translation>语言</translation>
     </message>
     <message>
         <source>Try it</source>
@@ -1946,7 +1946,7 @@
     </message>
     <message>
         <source>Models</source>
-        <translation type="unfinished">模型</translation>
+        <translation>模型</translation>
     </message>
     <message>
         <source>Loading…</source>
@@ -2005,7 +2005,7 @@
     </message>
     <message>
         <source>Choose the new folder</source>
-        <translation type="unfinished"></translation>
+        <translation>选择新文件夹</translation>
     </message>
     <message>
         <source>Move</source>
@@ -2032,7 +2032,7 @@
     <name>NavigationRail</name>
     <message>
         <source>Pages</source>
-        <translation type="unfinished"></translation>
+        <translation>页面</translation>
     </message>
     <message>
         <source>Theme</source>
@@ -2407,7 +2407,7 @@
     </message>
     <message>
         <source>Asks the address for its models</source>
-        <translation type="unfinished"></translation>
+        <translation>向该地址查询其模型</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -2763,7 +2763,7 @@
     </message>
     <message>
         <source>Empties the log</source>
-        <translation type="unfinished"></translation>
+        <translation>清空日志</translation>
     </message>
     <message>
         <source>Requests that have ended</source>
@@ -7205,7 +7205,7 @@
     </message>
     <message>
         <source>Makes a new key</source>
-        <translation type="unfinished"></translation>
+        <translation>生成新密钥</translation>
     </message>
     <message>
         <source>Clients that insist on a key may send any.</source>
@@ -7561,7 +7561,7 @@
     <name>SettingsPage</name>
     <message>
         <source>Topics</source>
-        <translation type="unfinished"></translation>
+        <translation>主题分类</translation>
     </message>
     <message>
         <source>Reset to defaults</source>
@@ -7683,11 +7683,11 @@
     </message>
     <message>
         <source>Choose a file</source>
-        <translation type="unfinished"></translation>
+        <translation>选择文件</translation>
     </message>
     <message>
         <source>Choose a folder</source>
-        <translation type="unfinished"></translation>
+        <translation>选择文件夹</translation>
     </message>
 </context>
 <context>

@@ -6,18 +6,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt, QTranslator
+from PySide6.QtCore import QPoint, Qt, QTranslator
 from PySide6.QtGui import QAccessible, QAccessibleInterface, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QButtonGroup,
+    QMenu,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from app.core.paths import settings_path
 from app.core.settings_store import SettingsStore
 from app.gui import Program
+from app.ui.accessible import FoldInterface
+from app.ui.main_window import MainWindow
 from app.ui.widgets import reply_speech
 from app.ui.widgets.reply_card import ReplyCard
 from app.ui.widgets.reply_speech import find_end
+from app.ui.widgets.slider_field import SliderField
 from app.ui.widgets.switch import Switch
 from tests.ui.scene_samples import TURNS
 from tests.ui.scenes import SCENES, quiet_workers
@@ -30,6 +40,7 @@ OPERATED = {
     *(Role.EditableText, Role.SpinBox, Role.Slider, Role.MenuItem, Role.PageTab),
     *(Role.List, Role.ListItem, Role.Table, Role.Tree, Role.ProgressBar, Role.Dialog),
 }
+VAGUE = {Role.NoRole, Role.Client, Role.Border, Role.Pane, Role.StaticText, Role.Window}
 MAX_CHILDREN = 60
 # One state of each page, with what stands there most of the time.
 PAGES = ("chat_ready", "convert_planned", "validate_finished", "download_repository", "server_busy")
@@ -81,21 +92,124 @@ def walk(program: Program) -> Iterator[str]:
 @pytest.mark.parametrize(
     "program", [pytest.param("en", marks=pytest.mark.slow), "zh_CN"], indirect=True
 )
-def test_everything_that_can_be_operated_has_a_name_and_a_role(program: Program) -> None:
-    nameless: set[tuple[str, str, str]] = set()
+def test_everything_that_can_be_operated_is_told_as_what_it_is(program: Program) -> None:
+    found: dict[tuple[str, str], str] = {}
     roles: dict[str, set[QAccessible.Role]] = {}
     for scene in walk(program):
+        unfold(program.window)
         for top in (program.window, *above(program.window)):
             for node in tree(QAccessible.queryAccessibleInterface(top)):
                 kind = type(node.object()).__name__
                 roles.setdefault(kind, set()).add(node.role())
-                if node.role() in OPERATED and not node.text(QAccessible.Text.Name):
-                    nameless.add((scene, kind, node.role().name))
-    assert nameless == set()
+                if problem := problem_of(node):
+                    found[kind, problem] = f"{scene}: {node.text(QAccessible.Text.Name)!r}"
+    assert found == {}
+    assert nameless_menus(program.window) == []
     assert roles["Switch"] == roles["QCheckBox"] == {Role.CheckBox}
+    assert roles["TextTab"] == roles["_PageButton"] == {Role.PageTab}
+    assert roles["TabStrip"] == {Role.PageTabList}
+    assert roles["QRadioButton"] == {Role.RadioButton}
+    assert roles["FoldButton"] == roles["_Title"] == roles["SwapButton"] == {Role.Button}
     assert roles["_CalmSlider"] == {Role.Slider}
     assert roles["CalmSpinBox"] == {Role.SpinBox}
     assert roles["LibraryTable"] == {Role.Tree}
+    assert roles["Banner"] == {Role.AlertMessage}
+    assert roles["MemoryPlot"] == roles["RatePlot"] == roles["ErrorChart"] == {Role.Chart}
+
+
+def problem_of(node: QAccessibleInterface) -> str:
+    """Why a screen reader would tell nothing, or something wrong, of it; '' where it does not."""
+    told, role = node.object(), node.role()
+    if role in OPERATED and not node.text(QAccessible.Text.Name):
+        return f"a {role.name} without a name"
+    if not isinstance(told, QWidget):
+        return ""
+    takes_keys = told.focusPolicy() & Qt.FocusPolicy.TabFocus and told.isEnabled()
+    can_be_read = role is Role.StaticText and node.textInterface() is not None
+    if takes_keys and not told.focusProxy() and role in VAGUE and not can_be_read:
+        return f"the keyboard comes to a {role.name}"
+    if takes_keys and min(told.width(), told.height()) < 2:
+        return "the keyboard comes to what cannot be seen"
+    if isinstance(told, QAbstractButton):
+        return _problem_of_button(node, told)
+    if role is Role.ProgressBar and told.maximum() > told.minimum():
+        value = node.text(QAccessible.Text.Value)
+        return "" if value.endswith(" %") else f"the progress is {value}"
+    return ""
+
+
+def _problem_of_button(node: QAccessibleInterface, button: QAbstractButton) -> str:
+    group: QButtonGroup | None = button.group()
+    is_exclusive = button.autoExclusive() or (group is not None and group.exclusive())
+    state = node.state()
+    if is_exclusive and node.role() not in (Role.PageTab, Role.RadioButton):
+        return f"a {node.role().name} is one of several"
+    if node.role() is Role.PageTab and bool(state.selected) is not button.isChecked():
+        return "a tab that does not tell whether it is in front"
+    hides_something = state.expandable and bool(state.expanded) is not button.isChecked()
+    return "a fold that does not tell whether it is open" if hides_something else ""
+
+
+def nameless_menus(window: MainWindow) -> list[tuple[str, ...]]:
+    """Each with its entries; all are opened."""
+    found = []
+    menus = [menu for menu in window.findChildren(QMenu) if menu is not window.tray.menu]
+    assert len(menus) > 5
+    for menu in menus:
+        menu.popup(QPoint(0, 0))
+        node = QAccessible.queryAccessibleInterface(menu)
+        assert node.role() is Role.PopupMenu
+        entries = [entry for entry in tree(node) if entry.role() is Role.MenuItem]
+        told = [part.text(QAccessible.Text.Name) for part in (node, *entries)]
+        if not (all(told) and entries):
+            found.append((type(menu.parent()).__name__, *told))
+        menu.close()
+    return found
+
+
+def unfold(window: MainWindow) -> None:
+    """Shows all that can be shown."""
+    for button in window.findChildren(QAbstractButton):
+        if getattr(type(button), "told_as", None) is FoldInterface:
+            button.setChecked(True)
+    for _ in range(2):
+        QApplication.processEvents()
+
+
+def test_a_screen_reader_puts_tabs_in_front_and_moves_sliders(program: Program) -> None:
+    """Through the actions and values that it is offered, and is told what became of it."""
+    window = program.window
+    settings = QAccessible.queryAccessibleInterface(window.navigation.button(6))
+    action = settings.actionInterface()
+    assert action.pressAction() in action.actionNames()
+    action.doAction(action.pressAction())
+    assert window.desk.current_page is window.settings_page
+    assert settings.state().selected
+    assert not settings.state().checkable
+    window.show_page(window.chat_page)
+    field = window.chat_page.panel.findChild(SliderField)
+    slider = QAccessible.queryAccessibleInterface(field.slider)
+    slider.valueInterface().setCurrentValue(1.25)
+    assert field.value == 1.25
+    assert slider.text(QAccessible.Text.Value) == "1.25"
+    assert slider.valueInterface().currentValue() == 1.25
+    assert slider.valueInterface().maximumValue() == field.spin_box.maximum()
+
+
+def test_a_conversation_is_told_from_its_beginning(program: Program) -> None:
+    """Also where its cards were made from the end upwards; and each from its top."""
+    told: list[str] = []
+    for scene in walk(program):
+        if scene == "chat_conversation":
+            program.window.chat_page.transcript._work.finish()
+            node = QAccessible.queryAccessibleInterface(program.window.chat_page.transcript)
+            told = [type(part.object()).__name__ for part in tree(node)]
+            break
+    cards = [kind for kind in told if kind in ("UserCard", "ReplyCard")]
+    expected = [type(card).__name__ for card in program.window.chat_page.transcript.cards]
+    assert cards == expected == ["UserCard", "ReplyCard"] * 2
+    last = told[len(told) - told[::-1].index("ReplyCard") - 1 :]
+    assert last.index("TextSegment") < last.index("CopyButton")
 
 
 def test_controls_tell_their_values(program: Program) -> None:

@@ -136,7 +136,7 @@ def test_the_topics_stand_in_one_line_on_the_smallest_screen(program: Program) -
     window.resize(683, 384)
     window.show_page(window.settings_page)
     QApplication.processEvents()
-    buttons = window.settings_page._topics.buttons()
+    buttons = window.settings_page.topics.buttons
     assert len({button.y() for button in buttons}) == 1
     for button in buttons:  # what has the focus stays as large as it was
         before = button.sizeHint()

@@ -38,6 +38,7 @@ class MoveLibraryDialog(QDialog):
         self.field.setAccessibleName(self.tr("New folder"))
         self.field.setPlaceholderText(self.tr("New folder"))
         self.browse_button = QPushButton(self.tr("Browse…"))
+        self.browse_button.setAccessibleDescription(self.tr("Choose the new folder"))
         self.move_button = QPushButton(self.tr("Move"))
         self.cancel_button = QPushButton(self.tr("Cancel"))
         self._build()

@@ -37,6 +37,7 @@ class RemoteDialog(QDialog):
         self.key = SecretField(self.tr("API key"), self.tr("Only if the server asks for one"))
         self.model = self._create_models(())
         self.test_button = QPushButton(self.tr("Test"))
+        self.test_button.setAccessibleDescription(self.tr("Asks the address for its models"))
         self.status = QLabel()
         self.cancel_button = QPushButton(self.tr("Cancel"))
         self.connect_button = QPushButton(self.tr("Connect"))

@@ -190,6 +190,7 @@ class LibraryPage(Page):
 
     def _on_menu_requested(self, item: LibraryItem, position: QPoint) -> None:
         menu = QMenu(self)
+        menu.setAccessibleName(item.name)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for action in actions_for(item):
             entry = menu.addAction(action_label(action))

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QLabel,
-    QPushButton,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.core.settings import SETTING_FIELDS, Topic
 from app.core.settings_store import SettingsStore
@@ -20,6 +13,7 @@ from app.ui.widgets.card import Card
 from app.ui.widgets.flow_layout import FlowLayout
 from app.ui.widgets.page_column import PageColumn
 from app.ui.widgets.setting_row import SettingRow
+from app.ui.widgets.tab_strip import TabStrip, TextTab
 
 
 class SettingsPage(QWidget):
@@ -39,8 +33,8 @@ class SettingsPage(QWidget):
         self.rows: dict[str, SettingRow] = {}
         self.cards = {topic: self._create_card(topic) for topic in Topic if topic}
         self.problem = QLabel()
-        self._topics = QButtonGroup(self)
-        self._topics.idClicked.connect(self._on_topic_clicked)
+        self.topics = TabStrip(self.tr("Topics"), FlowLayout(6))
+        self.topics.chosen.connect(self._on_topic_chosen)
         self._column = PageColumn()
         self._build()
         self.show_topic(Topic.APPEARANCE)
@@ -55,7 +49,7 @@ class SettingsPage(QWidget):
         """Brings a topic's card to the front."""
         for other, card in self.cards.items():
             card.setVisible(other is topic)
-        self._topics.button(list(self.cards).index(topic)).setChecked(True)
+        self.topics.select(list(self.cards).index(topic))
         self._column.scroll_to_top()
 
     def take_over(self, old: SettingsPage) -> None:
@@ -72,7 +66,7 @@ class SettingsPage(QWidget):
         for row in self.rows.values():
             row.flush()
 
-    def _on_topic_clicked(self, position: int) -> None:
+    def _on_topic_chosen(self, position: int) -> None:
         self.show_topic(list(self.cards)[position])
 
     def _on_row_changed(self, name: str, value: object) -> None:
@@ -114,27 +108,17 @@ class SettingsPage(QWidget):
             Topic.DOWNLOADS: self.tr("Downloads"),
         }.get(topic, topic.value.capitalize())
 
-    def _create_topic_button(self, topic: Topic) -> QToolButton:
-        button = QToolButton()
-        button.setText(self._title(topic))
-        button.setCheckable(True)
-        set_role(button, "kind", "topic")
-        return button
-
     def _build(self) -> None:
         title = QLabel(self.tr("Settings"))
         title.setFont(ui_font(1.8, bold=True))
         set_role(self.problem, "tone", "danger")
         self.problem.setWordWrap(True)
         self.problem.hide()
-        topics = FlowLayout(6)
-        for position, topic in enumerate(self.cards):
-            button = self._create_topic_button(topic)
-            self._topics.addButton(button, position)
-            topics.addWidget(button)
+        for topic in self.cards:
+            self.topics.add(TextTab(self._title(topic)))
         rows = self._column.rows
         rows.addWidget(title)
-        rows.addLayout(topics)
+        rows.addWidget(self.topics)
         rows.addWidget(self.problem)
         for card in self.cards.values():
             rows.addWidget(card)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QRadioButton, QWidget
 
 from app.ui.accents import DARK_SHADES, LIGHT_SHADES, Accent
+from app.ui.accessible import Role, as_role
 from app.ui.theme import current_tokens
 
 _SIZE = 28
@@ -20,6 +21,8 @@ class AccentChoice(QWidget):
     """Signals:
     value_changed(str): by the user.
     """
+
+    told_as = as_role(Role.Grouping)
 
     value_changed = Signal(str)
 

@@ -14,13 +14,13 @@ class AddressRow(QFrame):
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._name = name
         set_role(self, "card", "sunken")
         label = QLabel(name)
         label.setFont(ui_font(0.84))
         set_role(label, "tone", "muted")
         self.address = QLabel()
         self.address.setFont(mono_font(1.05))
-        self.address.setAccessibleName(name)
         self.address.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -40,4 +40,5 @@ class AddressRow(QFrame):
     def show_address(self, address: str) -> None:
         """'' hides it."""
         self.address.setText(address)
+        self.address.setAccessibleName(f"{self._name}: {address}")
         self.setVisible(bool(address))

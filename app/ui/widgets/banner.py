@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.ui.accessible import Role, as_role
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.icons import IconButton, IconLabel
 from app.ui.problems import Problem
@@ -47,6 +48,8 @@ class Banner(QFrame):
     action_requested: the button with `action` on it.
     closed: the user has read it.
     """
+
+    told_as = as_role(Role.AlertMessage)
 
     action_requested = Signal()
     closed = Signal()
@@ -149,6 +152,7 @@ class BannerStack(QScrollArea):
         banner.closed.connect(lambda: self.remove(key))
         self.rows.addWidget(banner)
         self.show()
+        QAccessible.updateAccessibility(QAccessibleEvent(banner, QAccessible.Event.Alert))
         self._fit()
         self._fit_later()
         QTimer.singleShot(0, self, self._show_newest)

@@ -11,3 +11,8 @@ class CalmSpinBox(QDoubleSpinBox):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
+
+    def textFromValue(self, value: float) -> str:
+        """With the word for the least value, which a screen reader gets from here only."""
+        has_word = value == self.minimum() and self.specialValueText()
+        return self.specialValueText() if has_word else super().textFromValue(value)

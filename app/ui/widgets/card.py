@@ -8,11 +8,14 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QLabel, QLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from app.ui.accessible import Role, as_role
 from app.ui.theme import set_role, ui_font
 
 
 class Card(QFrame):
     """Fill `rows`."""
+
+    told_as = as_role(Role.Grouping)
 
     def __init__(self, title: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -21,6 +24,7 @@ class Card(QFrame):
         self.rows.setContentsMargins(20, 16, 20, 18)
         self.rows.setSpacing(12)
         if title:
+            self.setAccessibleName(title)
             label = QLabel(title)
             label.setFont(ui_font(1.1, bold=True))
             self.rows.addWidget(label)

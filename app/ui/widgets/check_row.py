@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.core.validation_events import Check, CheckStatus, Metric, PlannedCheck
+from app.ui.accessible import Role, as_role
 from app.ui.icons import IconLabel
 from app.ui.sentences import shown
 from app.ui.theme import mono_font, set_role, ui_font
+from app.ui.widgets.fold_button import FoldButton
 
 _ICON_SIZE, _GAP = 20, 12
 _TONES = {CheckStatus.PASS: "success", CheckStatus.FAIL: "danger", CheckStatus.NOT_RUN: "muted"}
@@ -16,6 +18,8 @@ _TONES = {CheckStatus.PASS: "success", CheckStatus.FAIL: "danger", CheckStatus.N
 
 class CheckRow(QWidget):
     """Waiting, running, or ended. The figures are folded, but those of a failure."""
+
+    told_as = as_role(Role.Grouping)
 
     def __init__(self, planned: PlannedCheck, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,8 +31,7 @@ class CheckRow(QWidget):
         self.state = QLabel()
         self.detail, self.figures = QLabel(), QLabel()
         self.figures.setFont(mono_font(0.86))
-        self.figures_button = QPushButton(self.tr("Figures"))
-        self.figures_button.setCheckable(True)
+        self.figures_button = FoldButton(self.tr("Figures"))
         self.figures_button.toggled.connect(self.figures.setVisible)
         policy = self.figures_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # rows with and without figures are alike
@@ -86,7 +89,6 @@ class CheckRow(QWidget):
         self.figures_button.setAccessibleName(figures)
 
     def _build(self) -> None:
-        set_role(self.figures_button, "kind", "link")
         self._head.setSpacing(_GAP)
         self._head.addWidget(self.title, 1)
         self._head.addWidget(self.figures_button)

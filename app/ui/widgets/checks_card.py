@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.core.validation_events import Check, CheckStatus, PlannedCheck
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.check_row import CheckRow
+from app.ui.widgets.progress_bar import ProgressBar
 
 
 class ChecksCard(Card):
@@ -27,9 +28,7 @@ class ChecksCard(Card):
         self._ended: Counter[CheckStatus] = Counter()
         self._unfinished: set[str] = set()
         self.summary = QLabel()
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
-        self.progress.setAccessibleName(self.tr("Checks that have ended"))
+        self.progress = ProgressBar(self.tr("Checks that have ended"))
         self.cancel_button = QPushButton(self.tr("Cancel"))
         self.cancel_button.clicked.connect(self.cancel_requested)
         self._list = QVBoxLayout()

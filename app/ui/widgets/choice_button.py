@@ -34,6 +34,7 @@ class ChoiceButton(IconButton):
         self._group = QActionGroup(self)
         self._group.triggered.connect(lambda action: self._choose(action.data()))
         self.setMenu(QMenu(self))
+        self.menu().setAccessibleName(name)
         self.menu().setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.set_choices(choices)
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from app.ui.accessible import FoldInterface
 from app.ui.icons import IconButton
+
+
+class _Title(IconButton):
+    told_as = FoldInterface
 
 
 class Collapsible(QWidget):
@@ -16,7 +21,7 @@ class Collapsible(QWidget):
     ) -> None:
         super().__init__(parent)
         self.content = content
-        self._button = IconButton("chevron_down", title, size=16, checked_tone="muted")
+        self._button = _Title("chevron_down", title, size=16, checked_tone="muted")
         self._button.setText(title)
         self._button.setToolTip("")
         self._button.set_kind("section")

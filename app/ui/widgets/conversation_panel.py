@@ -164,6 +164,7 @@ class ConversationPanel(QFrame):
 
     def _setup_more_menu(self) -> None:
         menu = QMenu(self)
+        menu.setAccessibleName(self.more_button.accessibleName())
         menu.addAction(self.tr("Import conversations…"), self.import_requested.emit)
         menu.addAction(
             self.tr("Export all as JSON…"), lambda: self.export_requested.emit("", ".json")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.core.validation_events import Difference, DifferenceList, DifferenceState
 from app.ui.item_models.row_model import Column
 from app.ui.theme import set_role
 from app.ui.widgets.card import Card
+from app.ui.widgets.fold_button import FoldButton
 from app.ui.widgets.row_table import RowTable
 
 _ORDER = [DifferenceState.DIFFERENT, DifferenceState.UNCONFIRMED, DifferenceState.SAME]
@@ -25,11 +26,9 @@ class DifferencesCard(Card):
         self.summary = QLabel()
         self.summary.setWordWrap(True)
         self.table = RowTable(self._create_columns(), self.tr("Differences"), max_rows=16)
-        self.same_button = QPushButton()
-        self.same_button.setCheckable(True)
+        self.same_button = FoldButton()
         self.same_button.toggled.connect(self._show_rows)
         set_role(self.summary, "tone", "muted")
-        set_role(self.same_button, "kind", "link")
         self.rows.addWidget(self.summary)
         self.rows.addWidget(self.table)
         self.rows.addWidget(self.same_button, alignment=Qt.AlignmentFlag.AlignLeft)

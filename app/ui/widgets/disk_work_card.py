@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.core.library_events import (
     ItemPlace,
@@ -19,6 +19,7 @@ from app.ui.icons import IconButton
 from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
+from app.ui.widgets.progress_bar import ProgressBar
 
 _STEPS = 1000  # a progress bar counts in int, bytes do not fit
 _MAX_SENTENCES = 6
@@ -43,9 +44,7 @@ class DiskWorkCard(Card):
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
-        self.progress.setAccessibleName(self.tr("Progress"))
+        self.progress = ProgressBar(self.tr("Progress"))
         self.cancel_button = QPushButton(self.tr("Cancel"))
         self.fetch_button = QPushButton(self.tr("Fetch again"))
         self.convert_button = QPushButton(self.tr("Convert again"))

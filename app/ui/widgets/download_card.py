@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.core.download_events import DownloadFinished, DownloadingFile, DownloadProgressed
 from app.core.units import format_bytes
@@ -16,6 +16,7 @@ from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.collapsible import Collapsible
 from app.ui.widgets.elided_label import ElidedLabel
+from app.ui.widgets.progress_bar import ProgressBar
 from app.ui.widgets.row_table import RowTable
 
 _STEPS = 1000  # a progress bar counts in int, bytes do not fit
@@ -40,8 +41,7 @@ class DownloadCard(Card):
         self._name = ""
         self.title, self.source = ElidedLabel(), ElidedLabel()
         self.title.setFont(ui_font(1.1, bold=True))
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
+        self.progress = ProgressBar()
         self.status, self.note = QLabel(), QLabel()
         for label in (self.status, self.note):
             label.setWordWrap(True)
@@ -114,6 +114,7 @@ class DownloadCard(Card):
         self.source.set_whole(entry.reference)
         if entry.name != self._name:
             self._name = entry.name
+            self.setAccessibleName(entry.name)
             self.progress.setAccessibleName(self.tr("Downloaded of {name}").format(name=self._name))
             self.sooner_button.set_label(self.tr("Fetch {name} sooner").format(name=self._name))
             self.later_button.set_label(self.tr("Fetch {name} later").format(name=self._name))

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.core.conversion_events import PartReport
+from app.ui.accessible import Role, as_role
 from app.ui.formats import format_error
 from app.ui.theme import current_tokens, ui_font
 
@@ -17,6 +18,8 @@ _HEIGHT, _LABEL_HEIGHT, _GAP = 132, 20, 3.0
 
 class ErrorChart(QWidget):
     """A pale bar for the largest error of each part, a strong one for the mean."""
+
+    told_as = as_role(Role.Chart)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app.core.conversion_events import ConversionReport, TensorReport
 from app.core.units import format_bytes
@@ -17,6 +17,7 @@ from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.copy_button import CopyButton
 from app.ui.widgets.error_chart import ErrorChart
+from app.ui.widgets.fold_button import FoldButton
 from app.ui.widgets.row_table import RowTable
 
 _PATHS = ("exact", "grid", "requant", "dense")
@@ -46,7 +47,7 @@ class ErrorsCard(Card):
         self.parts = RowTable(
             self._part_columns(), self.tr("Error by layer"), max_rows=8, is_sortable=True
         )
-        self.tensors_button = QPushButton()
+        self.tensors_button = FoldButton()
         self.tensors = RowTable(
             self._tensor_columns(),
             self.tr("Every tensor"),
@@ -145,8 +146,6 @@ class ErrorsCard(Card):
         title = QLabel(self.tr("Error by path and layer"))
         title.setFont(ui_font(1.1, bold=True))
         set_role(self._verdict, "tone", "muted")
-        set_role(self.tensors_button, "kind", "link")
-        self.tensors_button.setCheckable(True)
         self.tensors_button.toggled.connect(self._on_tensors_toggled)
         self._on_tensors_toggled(False)
         head = QHBoxLayout()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from app.ui.theme import set_role, ui_font
+from app.ui.theme import ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.code_segment import CodeSegment
+from app.ui.widgets.tab_strip import TabStrip, TextTab
 
 _PYTHON = """\
 {imports}from openai import OpenAI
@@ -39,7 +40,7 @@ class ExampleCard(Card):
         self._texts = dict.fromkeys(_LANGUAGES, "")
         self._language = "python"
         self.code = CodeSegment()
-        self._tabs = QButtonGroup(self)
+        self.tabs = TabStrip(self.tr("Languages"), QHBoxLayout())
         self._build()
 
     def show_example(self, base_url: str, model: str, *, wants_key: bool) -> None:
@@ -74,15 +75,12 @@ class ExampleCard(Card):
         title.setFont(ui_font(1.1, bold=True))
         head = QHBoxLayout()
         head.addWidget(title, 1)
-        for position, name in enumerate(_LANGUAGES.values()):
-            tab = QToolButton()
-            tab.setText(name)
-            tab.setCheckable(True)
-            tab.setChecked(position == 0)
-            set_role(tab, "kind", "topic")
-            self._tabs.addButton(tab, position)
-            head.addWidget(tab)
-        self._tabs.idClicked.connect(self._on_tab_clicked)
+        head.addWidget(self.tabs)
+        self.tabs.set_spacing(self.rows.spacing())
+        for name in _LANGUAGES.values():
+            self.tabs.add(TextTab(name))
+        self.tabs.select(0)
+        self.tabs.chosen.connect(self._on_tab_clicked)
         self.code.edit.setAccessibleName(self.tr("Example"))  # before it is seen
         self.rows.addLayout(head)
         self.rows.addWidget(self.code)

@@ -13,6 +13,7 @@ from app.ui.library_labels import reason_label
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
 from app.ui.widgets.elided_label import ElidedLabel
+from app.ui.widgets.fold_button import FoldButton
 
 _MAX_ROWS_HEIGHT = 190
 _MAX_ROWS = 30  # the largest; the next ones come when these are gone
@@ -35,8 +36,7 @@ class FreeUpCard(Card):
         self._total.setFont(ui_font(1.0, bold=True))
         self._hint = QLabel(self.tr("Nothing is removed by itself."))
         set_role(self._hint, "tone", "muted")
-        self.toggle = QPushButton()
-        self.toggle.setCheckable(True)
+        self.toggle = FoldButton()
         self._list = QWidget()
         self._rows = QVBoxLayout(self._list)
         self._area = QScrollArea()
@@ -101,7 +101,6 @@ class FreeUpCard(Card):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setWidget(self._list)
         self.toggle.toggled.connect(self._on_toggled)
-        set_role(self.toggle, "kind", "link")
         head = QHBoxLayout()
         head.setSpacing(12)
         head.addWidget(self._total)

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
-    QProgressBar,
     QPushButton,
     QToolButton,
     QVBoxLayout,
@@ -24,6 +23,7 @@ from app.core.library_events import LibraryScanned
 from app.core.units import format_bytes
 from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.progress_bar import ProgressBar
 
 _STEPS = 1000
 
@@ -53,14 +53,14 @@ class LibraryHead(QWidget):
         self._title.setFont(ui_font(1.8, bold=True))
         self.summary = QLabel()
         set_role(self.summary, "tone", "muted")
-        self.volume = QProgressBar()
-        self.volume.setTextVisible(False)
+        self.volume = ProgressBar(self.tr("Used of the library's disk"))
         self.volume.setFixedWidth(_VOLUME_WIDTH)
         self.volume.setRange(0, _STEPS)
-        self.volume.setAccessibleName(self.tr("Used of the library's disk"))
-        self.scanning = QProgressBar()
-        self.scanning.setTextVisible(False)
-        self.scanning.setAccessibleName(self.tr("Looking at this disk"))
+        self.scanning = ProgressBar(self.tr("Looking at this disk"))
+        self.scanning.setRange(0, 0)
+        policy = self.scanning.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # what is below stays where it is
+        self.scanning.setSizePolicy(policy)
         set_role(self.scanning, "thin", True)
         self.filter = QLineEdit()
         self.filter.setClearButtonEnabled(True)
@@ -73,6 +73,7 @@ class LibraryHead(QWidget):
         self.refresh_button.setShortcut("F5")
         self.folders_button = QPushButton(self.tr("Folders"))
         self._menu = QMenu(self)
+        self._menu.setAccessibleName(self.folders_button.text())
         self._build()
         self.set_scanning(False)
 
@@ -119,8 +120,7 @@ class LibraryHead(QWidget):
 
     def set_scanning(self, is_scanning: bool) -> None:
         """Whether the disk is being looked at."""
-        self.scanning.setRange(0, 0 if is_scanning else 1)
-        self.scanning.setValue(0)
+        self.scanning.setVisible(is_scanning)
         self.refresh_button.setEnabled(not is_scanning)
         if is_scanning and not self.summary.text():
             self.summary.setText(self.tr("Looking at this disk…"))

@@ -44,6 +44,7 @@ class ModelPicker(IconButton):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the text
         self.setMenu(QMenu(self))
+        self.menu().setAccessibleName(self.tr("Models"))
         self.menu().setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.menu().aboutToShow.connect(self._fill_menu)
         self._update()

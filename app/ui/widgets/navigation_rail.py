@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QActionGroup, QResizeEvent
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QFrame,
     QLabel,
     QMenu,
@@ -18,8 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.ui.accessible import TabInterface
 from app.ui.icons import IconButton, render_icon
 from app.ui.theme import ThemeMode, ui_font
+from app.ui.widgets.tab_strip import TabStrip
 
 # Logo, words, and the gap between two buttons.
 _FORMS = ((True, True, 8), (False, True, 8), (False, False, 8), (False, False, 0))
@@ -32,6 +33,23 @@ class NavigationItem:
     icon: str
     label: str
     shortcut: str
+
+
+class _PageButton(IconButton):
+    """The icon of a page and its name."""
+
+    told_as = TabInterface
+
+    def __init__(self, item: NavigationItem) -> None:
+        super().__init__(item.icon, f"{item.label} ({item.shortcut})", size=22)
+        self.setText(item.label)
+        self.setFont(ui_font(0.86))
+        self.setAccessibleName(item.label)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        self.setIconSize(QSize(22, 22))
+        self.setMinimumWidth(68)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.set_kind("nav")
 
 
 class NavigationRail(QFrame):
@@ -49,8 +67,8 @@ class NavigationRail(QFrame):
         super().__init__(parent)
         self.setObjectName("navigation_rail")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
-        self._group = QButtonGroup(self)
-        self._group.idClicked.connect(self.page_requested)
+        self.pages = TabStrip(self.tr("Pages"), QVBoxLayout())
+        self.pages.chosen.connect(self.page_requested)
         self.theme_button = IconButton("theme", self.tr("Theme"))
         self._modes = QActionGroup(self)
         self.theme_button.setMenu(self._create_theme_menu(mode))
@@ -61,11 +79,11 @@ class NavigationRail(QFrame):
 
     def select(self, position: int) -> None:
         """Marks the page that is shown."""
-        self._group.button(position).setChecked(True)
+        self.pages.select(position)
 
     def button(self, position: int) -> QToolButton:
         """The button of one page."""
-        return self._group.button(position)  # type: ignore[return-value]
+        return self.pages.buttons[position]
 
     def add_footer(self, widget: QWidget) -> None:
         """Shows what is to be seen from every page, above the theme's button."""
@@ -92,8 +110,9 @@ class NavigationRail(QFrame):
                 if has_words
                 else Qt.ToolButtonStyle.ToolButtonIconOnly
             )
-            for button in self._group.buttons():
-                button.setToolButtonStyle(style)  # type: ignore[attr-defined]
+            for button in self.pages.buttons:
+                button.setToolButtonStyle(style)
+            self.pages.set_spacing(spacing)
             self._column.invalidate()
             if self._column.sizeHint().height() <= height:
                 return
@@ -104,25 +123,11 @@ class NavigationRail(QFrame):
         self._logo.setPixmap(render_icon("app", "", 36))
         self._logo.setContentsMargins(0, 0, 0, 10)
         layout.addWidget(self._logo, alignment=Qt.AlignmentFlag.AlignHCenter)
-        for position, item in enumerate(items):
-            button = self._create_button(item)
-            self._group.addButton(button, position)
-            layout.addWidget(button)
+        layout.addWidget(self.pages)
+        for item in items:
+            self.pages.add(_PageButton(item))
         layout.addStretch()
         layout.addWidget(self.theme_button, alignment=Qt.AlignmentFlag.AlignHCenter)
-
-    def _create_button(self, item: NavigationItem) -> QToolButton:
-        button = IconButton(item.icon, f"{item.label} ({item.shortcut})", size=22)
-        button.setText(item.label)
-        button.setFont(ui_font(0.86))
-        button.setAccessibleName(item.label)
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
-        button.setIconSize(QSize(22, 22))
-        button.setCheckable(True)
-        button.setMinimumWidth(68)
-        button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        button.set_kind("nav")
-        return button
 
     def _create_theme_menu(self, mode: ThemeMode) -> QMenu:
         labels = {
@@ -131,6 +136,7 @@ class NavigationRail(QFrame):
             ThemeMode.DARK: self.tr("Dark"),
         }
         menu = QMenu(self)
+        menu.setAccessibleName(self.theme_button.accessibleName())
         for choice, label in labels.items():
             action = menu.addAction(label)
             action.setCheckable(True)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
-    QProgressBar,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -26,6 +25,7 @@ from app.ui.widgets.card import Card
 from app.ui.widgets.collapsible import Collapsible
 from app.ui.widgets.flow_layout import FlowLayout
 from app.ui.widgets.grid_choice import GridChoice
+from app.ui.widgets.progress_bar import ProgressBar
 
 
 class OptionsCard(Card):
@@ -48,9 +48,7 @@ class OptionsCard(Card):
         self._facts.setWordWrap(True)
         self.problem = QLabel()
         self.problem.setWordWrap(True)
-        self._bar = QProgressBar()
-        self._bar.setTextVisible(False)
-        self._bar.setAccessibleName(self.tr("Planning"))
+        self._bar = ProgressBar(self.tr("Planning"))
         self.convert_button = QPushButton(self.tr("Convert"))
         self.convert_all_button = QPushButton()
         self.cancel_button = QPushButton(self.tr("Cancel"))

@@ -13,6 +13,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.core.units import format_bytes
+from app.ui.accessible import Role, as_role
 from app.ui.formats import format_count, format_duration
 from app.ui.live_history import WINDOW_S, LiveHistory, MemoryPoint, Point, PromptPoint, RatePoint
 from app.ui.theme import Tokens, current_tokens, ui_font
@@ -44,6 +45,8 @@ class _MemoryAxis(pg.AxisItem):
 
 class _TimePlot(pg.PlotWidget):
     """The last minutes; nothing to click or drag, but pointing at a moment tells its values."""
+
+    told_as = as_role(Role.Chart)
 
     def __init__(
         self, accessible_name: str, axis: pg.AxisItem | None = None, parent: QWidget | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QElapsedTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.core.conversion_events import (
     ConversionProgressed,
@@ -15,6 +15,7 @@ from app.ui.grid_labels import grid_label
 from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
+from app.ui.widgets.progress_bar import ProgressBar
 from app.ui.widgets.step_strip import StepStrip
 
 _BAR_STEPS = 1000  # bytes do not fit into the bar's 32-bit integers
@@ -38,9 +39,7 @@ class ProgressCard(Card):
         self._title.setFont(ui_font(1.1, bold=True))
         self._facts = QLabel()
         set_role(self._facts, "tone", "muted")
-        self._bar = QProgressBar()
-        self._bar.setTextVisible(False)
-        self._bar.setAccessibleName(self.tr("Overall progress"))
+        self._bar = ProgressBar(self.tr("Overall progress"))
         self.strip = StepStrip()
         self.pause_button = QPushButton(self.tr("Pause"))
         self.pause_button.setToolTip(self.tr("Stops now; what is done is kept to be resumed"))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.chat.thoughts import CLOSING, ReplyText, split_thoughts
 from app.chat.transcript import Turn, TurnStats
 from app.core.events import FinishReason, PrefillProgressed
+from app.ui.accessible import Role, as_role, tell_in_order
 from app.ui.formats import format_count, format_duration
 from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
@@ -28,6 +29,8 @@ class ReplyCard(QWidget):
         continue_requested: it shall go on where it ends.
         version_requested(turn_id: int, steps: int)
     """
+
+    told_as = as_role(Role.Grouping)
 
     regenerate_requested = Signal()
     continue_requested = Signal()
@@ -147,6 +150,8 @@ class ReplyCard(QWidget):
         for widget in (self._name, self._waiting, self.thoughts, self.body):
             layout.addWidget(widget)
         layout.addLayout(footer)
+        tell_in_order(self._name, self._waiting, self.thoughts, self.body, self.versions)
+        tell_in_order(self._stats, self.copy_button, self.continue_button, self._regenerate)
         self._show_footer(False)
         self.set_can_regenerate(False)
 

@@ -52,6 +52,7 @@ class RequestsCard(Card):
         self.more = QLabel()
         self.count = QLabel()
         self.clear_button = QPushButton(self.tr("Clear"))
+        self.clear_button.setAccessibleDescription(self.tr("Empties the log"))
         name = self.tr("Requests that have ended")
         self.table = RowTable(self._create_columns(), name, max_rows=8, is_first_wide=True)
         self.log = QWidget()

@@ -231,6 +231,7 @@ class SamplingPanel(QWidget):
 
     def _create_keep_menu(self) -> QMenu:
         menu = QMenu(self)
+        menu.setAccessibleName(self.tr("Use for new chats"))
         menu.addAction(self.tr("With every model"), lambda: self.keep_requested.emit(False))
         self._keep_for_model = menu.addAction("", lambda: self.keep_requested.emit(True))
         self._forget = menu.addAction("", self.forget_requested.emit)

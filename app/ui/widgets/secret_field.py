@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
-from app.ui.icons import IconButton
+from app.ui.accessible import Role, as_role
+from app.ui.icons import SwapButton
 from app.ui.widgets.copy_button import CopyButton
 
 
@@ -13,6 +14,8 @@ class SecretField(QWidget):
     """Signals:
     edited(str): the user has typed or pasted another key, and left the field.
     """
+
+    told_as = as_role(Role.Grouping)
 
     edited = Signal(str)
 
@@ -23,7 +26,7 @@ class SecretField(QWidget):
         self.edit.setEchoMode(QLineEdit.EchoMode.Password)
         self.edit.setAccessibleName(label)
         self.edit.setPlaceholderText(hint)
-        self.show_button = IconButton("eye", self.tr("Show the key"), size=18)
+        self.show_button = SwapButton("eye", self.tr("Show the key"), size=18)
         self.show_button.setCheckable(True)
         self.copy_button = CopyButton(lambda: self.key, self.tr("Copy the key"))
         self.edit.editingFinished.connect(self._on_editing_finished)

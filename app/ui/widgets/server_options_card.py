@@ -42,6 +42,7 @@ class ServerOptionsCard(Card):
             self.tr("API key"), self.tr("None: programs of this machine need no key")
         )
         self.generate_button = QPushButton(self.tr("Generate"))
+        self.generate_button.setAccessibleDescription(self.tr("Makes a new key"))
         self.key_note, self.port_note = _create_note(), _create_note()
         self._build()
         self._connect()

@@ -12,6 +12,7 @@ from app.core.events import ErrorInfo
 from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage, RemedyKind
 from app.core.sentence import listing
 from app.core.units import format_bytes
+from app.ui.accessible import Role, as_role
 from app.ui.problems import Problem, Way, describe
 from app.ui.sentences import shown
 from app.ui.theme import current_tokens
@@ -68,6 +69,8 @@ class ShortageBanner(ProblemBanner):
 
 class ShortageBar(QWidget):
     """What is free beside what is needed, to scale."""
+
+    told_as = as_role(Role.Graphic)
 
     def __init__(self, shortage: MemoryShortage, parent: QWidget | None = None) -> None:
         super().__init__(parent)

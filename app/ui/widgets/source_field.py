@@ -30,6 +30,8 @@ class SourceField(QWidget):
         self.submit_button = QPushButton(action)
         self.file_button = QPushButton(self.tr("File…"))
         self.folder_button = QPushButton(self.tr("Folder…"))
+        self.file_button.setAccessibleDescription(self.tr("Choose a file"))
+        self.folder_button.setAccessibleDescription(self.tr("Choose a folder"))
         self._build()
 
     def show_source(self, source: str) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.ui.accessible import Role, as_role
 from app.ui.theme import current_tokens
 
 _GAP = 3.0
@@ -14,6 +15,8 @@ _HEIGHT = 14
 
 class StepStrip(QWidget):
     """Layers as cells; `set_progress` is cheap enough for every tensor."""
+
+    told_as = as_role(Role.Graphic)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

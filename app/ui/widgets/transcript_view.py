@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout
 
 from app.chat.transcript import Turn
 from app.core.events import PrefillProgressed
+from app.ui.accessible import Role, as_role
 from app.ui.icons import IconButton
 from app.ui.idle_work import IdleWork
 from app.ui.theme import set_role
@@ -36,6 +37,8 @@ class TranscriptView(QScrollArea):
         edited(turn_id: int, str): a message shall read so, and be answered again.
         version_requested(turn_id: int, steps: int): another version of a turn.
     """
+
+    told_as = as_role(Role.Grouping)
 
     regenerate_requested = Signal()
     continue_requested = Signal()
@@ -243,6 +246,7 @@ class TranscriptView(QScrollArea):
             card = self._create_card(self._unbuilt.pop())
             self._cards.insert(0, card)
             self._column.insertWidget(1, card)
+            card.lower()  # told before what is below it
             if card.turn_id == self._first_kept_turn:
                 self.mark_context(card.turn_id)
             if isinstance(card, ReplyCard):

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.transcript import Turn
+from app.ui.accessible import Role, as_role, tell_in_order
 from app.ui.icons import IconButton
 from app.ui.theme import set_role
 from app.ui.widgets.attachment_bar import AttachmentBar
@@ -32,6 +33,8 @@ class UserCard(QWidget):
         edited(turn_id: int, str): ask with this text instead.
         version_requested(turn_id: int, steps: int)
     """
+
+    told_as = as_role(Role.Grouping)
 
     edited = Signal(int, str)
     version_requested = Signal(int, int)
@@ -148,6 +151,8 @@ class UserCard(QWidget):
         layout.addWidget(self.files)
         layout.addLayout(row)
         layout.addWidget(self.versions, alignment=Qt.AlignmentFlag.AlignRight)
+        tell_in_order(self.files, self._bubble, self._editing)
+        tell_in_order(self.copy_button, self.edit_button, self.versions)
 
     def _preferred_width(self) -> int:
         metrics = self._text.fontMetrics()
