@@ -10,12 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import tokenizers
-
 from app.converter.gguf_tokenizer_json import build_tokenizer_json
 from app.converter.gguf_vocabulary import GgufVocabulary
 from app.core.errors import AppError, InvalidSourceError
 from app.engine.chat_template import ChatTemplate
+from app.engine.tokenizer import TokenizerJsonError, read_tokenizer_json
 
 _TEMPLATE_KEY = "tokenizer.chat_template"
 
@@ -115,8 +114,8 @@ def _build_generation_config(vocabulary: GgufVocabulary) -> dict[str, Any]:
 
 def _check_loads(content: str, file_name: str) -> None:
     try:
-        tokenizers.Tokenizer.from_str(content)
-    except Exception as error:  # the library raises bare Exception
+        read_tokenizer_json(content)
+    except TokenizerJsonError as error:
         raise InvalidSourceError(
             "{file_name}: its tokenizer data is inconsistent.",
             file_name=file_name,

@@ -27,6 +27,18 @@ SPECIAL_TOKEN_NAMES = (
     "cls_token",
     "mask_token",
 )
+# What a program by a stranger may end in: Jinja's own errors and those of the Python operations
+# that it reaches; SyntaxError from Jinja's output, such as for a `break` outside a loop.
+_FAULTS = (
+    jinja2.TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
 
 
 class ChatTemplate:
@@ -80,7 +92,7 @@ class ChatTemplate:
         template = self._select(source)
         try:
             return self._generate(template, scope)
-        except Exception as error:
+        except _FAULTS as error:
             raise UnsupportedError(
                 "The model's chat template refused this conversation: {error}", error=error
             ) from error
@@ -133,7 +145,7 @@ class ChatTemplate:
     def _compile(self, source: str) -> jinja2.Template:
         try:
             return self._environment.compile_bounded(source)
-        except Exception as error:
+        except _FAULTS as error:
             raise UnsupportedError(
                 "The model's chat template cannot be read: {error}", error=error
             ) from error

@@ -23,15 +23,32 @@ from app.engine.token_bytes import TokenBytes
 _NO_PIECE = "\x02"
 
 
+class TokenizerJsonError(ValueError):
+    """A text is no tokenizer.json, in `tokenizers`' own words."""
+
+
+def read_tokenizer_json(content: str) -> tokenizers.Tokenizer:
+    """The library's object. Raises `TokenizerJsonError` where it takes none of it."""
+    try:
+        return tokenizers.Tokenizer.from_str(content)
+    except MemoryError:
+        raise
+    except Exception as error:  # just that class is what the library raises
+        raise TokenizerJsonError(str(error)) from error
+
+
 class Tokenizer:
     """The tokenizer of one checkpoint. Encoding may be called from several threads."""
 
     def __init__(
         self, content: str, config: Mapping[str, Any], generation_config: Mapping[str, Any]
     ) -> None:
-        """`content` is a tokenizer.json; the two configs are the parsed files of that name."""
+        """`content` is a tokenizer.json; the two configs are the parsed files of that name.
+
+        Raises `TokenizerJsonError`, and `CheckpointError` for a decoder that is not supported.
+        """
         self._config = config
-        self._backend = tokenizers.Tokenizer.from_str(content)
+        self._backend = read_tokenizer_json(content)
         self._bytes = TokenBytes.from_tokenizer_json(json.loads(content), self._backend)
         self._special_tokens = _read_special_tokens(config)
         self.bos_token_id = self._find_id("bos_token", generation_config.get("bos_token_id"))
@@ -48,9 +65,7 @@ class Tokenizer:
         generation_config = _read_json(directory / "generation_config.json")
         try:
             return cls(content, config, generation_config)
-        except (CheckpointError, MemoryError):
-            raise
-        except Exception as error:  # the library raises bare Exception
+        except TokenizerJsonError as error:
             raise CheckpointError(
                 "{path} is not a valid tokenizer.", path=path, detail=str(error)
             ) from error
@@ -199,7 +214,11 @@ def _read_special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
         name: value.get("content") if isinstance(value, dict) else value
         for name, value in values.items()
     }
-    return {name: text for name, text in texts.items() if isinstance(text, str)}
+    return {
+        name: _replace_lone_surrogates(text)
+        for name, text in texts.items()
+        if isinstance(text, str)
+    }
 
 
 def _replace_lone_surrogates(text: str) -> str:

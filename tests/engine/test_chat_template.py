@@ -193,10 +193,37 @@ def test_a_named_set_without_default_is_refused_in_one_sentence() -> None:
         template.render([])
 
 
-def test_a_template_that_does_not_compile_is_one_sentence() -> None:
-    template = ChatTemplate.from_config("{% for %}", {})
+@pytest.mark.parametrize("text", ["{% for %}", "{% break %}", "{{ 1 | nothing }}"])
+def test_a_template_that_does_not_compile_is_one_sentence(text: str) -> None:
+    template = ChatTemplate.from_config(text, {})
     with pytest.raises(UnsupportedError, match="chat template cannot be read: "):
         template.render([])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ messages + 1 }}",
+        "{{ 1 // 0 }}",
+        "{{ [].items() }}",
+        "{{ 'x'.encode('no such') }}",
+        "{{ 'x'.rjust('y') }}",
+        "{{ 'x'.index('y') }}",
+        "{{ 10.0 ** 64 ** 2 }}",
+    ],
+)
+def test_a_template_that_stumbles_is_one_sentence(text: str) -> None:
+    with pytest.raises(UnsupportedError, match=r"refused this conversation: ."):
+        ChatTemplate.from_config(text, {}).render([])
+
+
+def test_too_little_memory_is_not_the_template_s_word() -> None:
+    class Heavy:
+        def __str__(self) -> str:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        ChatTemplate.from_config("{{ messages[0].content }}", {}).render([{"content": Heavy()}])
 
 
 @pytest.mark.parametrize("value", [7, [], [7], {"a": 1}, [{"name": "default"}], [{"template": 3}]])

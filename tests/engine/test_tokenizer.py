@@ -135,6 +135,11 @@ def test_a_special_token_may_be_written_as_an_object(folder: Path) -> None:
     assert Tokenizer.from_dir(folder).bos_token_id == 3
 
 
+def test_a_special_token_of_half_a_surrogate_pair_is_none(folder: Path) -> None:
+    _change_json(folder / "tokenizer_config.json", bos_token="\ud83d")
+    assert Tokenizer.from_dir(folder).bos_token_id == 1  # as generation_config.json has it
+
+
 def test_a_template_file_of_its_own_is_preferred(folder: Path) -> None:
     (folder / "chat_template.json").write_text('{"chat_template": "json"}', encoding="utf-8")
     _change_json(folder / "tokenizer_config.json", chat_template=None)

@@ -18,6 +18,7 @@ import psutil
 
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import QuantScheme
+from app.core.cleanup import undone_on_failure
 from app.core.device import KV_DTYPES
 from app.core.errors import EngineError, MissingExtraError, OutOfMemoryError
 from app.engine.executors.base import Executor, LogitsWanted, MemoryUse, SequenceChunk
@@ -76,17 +77,14 @@ class CpuExecutor(Executor):
         self._context = _create_context(num_threads or default_num_threads())
         self._weights = NativeWeights(self._context, spec, six_bits=activations == "int8")
         self._model: NativeModel | None = None
-        try:
-            with _translated_shortage():
-                self._model = self._load(checkpoint)
-        except NativeError as error:
-            self.close()
-            raise EngineError(
-                "The cpu executor cannot load this model: {error}.", error=error
-            ) from error
-        except BaseException:
-            self.close()
-            raise
+        with undone_on_failure(self.close):
+            try:
+                with _translated_shortage():
+                    self._model = self._load(checkpoint)
+            except NativeError as error:
+                raise EngineError(
+                    "The cpu executor cannot load this model: {error}.", error=error
+                ) from error
 
     @classmethod
     def saved_bytes(
