@@ -1,8 +1,8 @@
 """What Windows moved out of a card: memory of this process that should be the card's and is not.
 
 By the kernel's own count for this process (D3DKMTQueryVideoMemoryInfo, d3dkmthk.h), which the task
-manager shows too. Page-locked memory counts as well, so what was there right after a model was
-loaded is subtracted by the caller. Not yet run on Windows.
+manager shows too. Page-locked memory counts as well: callers subtract it. Not yet run beside a
+card.
 """
 
 from __future__ import annotations
@@ -45,22 +45,26 @@ if sys.platform == "win32":
 
     def shared_bytes(luid: bytes) -> int | None:
         """Memory of the computer that this process uses for the adapter; None where unknown."""
-        if len(luid) != _LUID_BYTES:
-            return None
-        gdi = ctypes.WinDLL("gdi32.dll")
-        opened = _OpenAdapter((ctypes.c_ubyte * _LUID_BYTES)(*luid), 0)
-        if gdi.D3DKMTOpenAdapterFromLuid(ctypes.byref(opened)):
-            return None
-        try:
-            query = _QueryMemory(None, opened.adapter, _NON_LOCAL)
-            if gdi.D3DKMTQueryVideoMemoryInfo(ctypes.byref(query)):
-                return None
-            return int(query.current_usage)
-        finally:
-            gdi.D3DKMTCloseAdapter(ctypes.byref(_CloseAdapter(opened.adapter)))
+        return ask_shared_bytes(ctypes.WinDLL("gdi32.dll"), luid)
 
 else:
 
     def shared_bytes(luid: bytes) -> int | None:
         """Nothing spills elsewhere: allocations fail instead."""
         return None
+
+
+def ask_shared_bytes(gdi: ctypes.CDLL, luid: bytes) -> int | None:
+    """`shared_bytes` by a library that has Windows' functions, each 0 where it succeeds."""
+    if len(luid) != _LUID_BYTES:
+        return None
+    opened = _OpenAdapter((ctypes.c_ubyte * _LUID_BYTES)(*luid), 0)
+    if gdi.D3DKMTOpenAdapterFromLuid(ctypes.byref(opened)):
+        return None
+    try:
+        query = _QueryMemory(None, opened.adapter, _NON_LOCAL)
+        if gdi.D3DKMTQueryVideoMemoryInfo(ctypes.byref(query)):
+            return None
+        return int(query.current_usage)
+    finally:
+        gdi.D3DKMTCloseAdapter(ctypes.byref(_CloseAdapter(opened.adapter)))

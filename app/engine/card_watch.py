@@ -26,11 +26,18 @@ class _Counts:
 
 
 class CardWatch:
-    """Of one loaded model, from right after it was loaded."""
+    """Of one loaded model, from right after it was loaded.
 
-    def __init__(self, card: Card, launcher: Launcher, state: VramState) -> None:
+    `shared_before` is what `shared_bytes` told before anything of the model was on the card. What
+    came since is spilled, page-locked memory aside, and that may already be so.
+    """
+
+    def __init__(
+        self, card: Card, launcher: Launcher, state: VramState, shared_before: int | None
+    ) -> None:
         self._card, self._launcher, self._state = card, launcher, state
-        self._shared_at_start = shared_bytes(card.luid) or 0
+        unspilled = (shared_before or 0) + launcher.host_bytes
+        self._unspilled_bytes = min(shared_bytes(card.luid) or 0, unspilled)
         self._last = self._count(num_tokens=0)
 
     def sample(self, num_tokens: int) -> CardSample:
@@ -72,7 +79,7 @@ class CardWatch:
         return own.total_bytes - own.free_bytes
 
     def _spilled_bytes(self) -> int:
-        more = (shared_bytes(self._card.luid) or 0) - self._shared_at_start
+        more = (shared_bytes(self._card.luid) or 0) - self._unspilled_bytes
         return more if more > _SPILL_TOLERANCE_BYTES else 0
 
 

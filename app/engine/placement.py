@@ -20,6 +20,7 @@ from app.core.errors import (
     UnsupportedError,
 )
 from app.core.memory_shortage import MemoryShortage
+from app.core.wddm import shared_bytes
 from app.engine.card_watch import CardWatch
 from app.engine.executors import factory
 from app.engine.executors.base import Executor
@@ -125,6 +126,7 @@ def _place_on_card(
     weights_bytes = stored_weights_bytes(checkpoint, spec)
     before = read_memory(card)
     launcher = factory.create_launcher()
+    shared_before = shared_bytes(card.luid)
     kv = KvOptions(kv_dtype, options.num_slots, options.max_model_len, options.shares_pages)
     with _naming_holders(card), undone_on_failure(launcher.close):
         state = measured_state(card, before, launcher.memory())
@@ -155,7 +157,7 @@ def _place_on_card(
         plan.kv_bytes_per_token,
         describe_shortage,
         plan,
-        CardWatch(card, launcher, state),
+        CardWatch(card, launcher, state, shared_before),
     )
 
 

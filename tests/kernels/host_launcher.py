@@ -67,6 +67,7 @@ class HostLauncher(Launcher):
     def allocate_host(self, num_bytes: int) -> Buffer:
         memory = GuardedMemory(num_bytes)
         self._memory.append(memory)
+        self.host_bytes += num_bytes
         return Buffer(memory.address, num_bytes, is_on_host=True)
 
     @contextmanager

@@ -102,6 +102,7 @@ class CupyLauncher(Launcher):
         ):
             address = int(self._runtime.hostAlloc(max(num_bytes, 1), _HOST_ALLOC_MAPPED))
         self._host_pieces.append(address)
+        self.host_bytes += num_bytes
         ctypes.memset(address, 0, num_bytes)
         return Buffer(address, num_bytes, is_on_host=True)
 

@@ -104,6 +104,7 @@ class Launcher(Allocator):
     num_replays = 0
     num_launches = 0
     busy_s = 0.0
+    host_bytes = 0  # what `allocate_host` gave
     yardstick_bytes = 512 << 20  # whose copy tells the memory's speed: well beyond every cache
 
     @abstractmethod
