@@ -54,6 +54,7 @@ class Wiring(QObject):
             if machine.report is not None:
                 show(machine.report)
         machine.failed.connect(card.show_nothing)
+        machine.failed.connect(self._desk.chat_page.empty.show_no_machine)
         card.look_requested.connect(machine.look)
         self._controllers.library.entries_changed.connect(self._on_entries_changed)
 

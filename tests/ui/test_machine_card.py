@@ -83,6 +83,18 @@ def test_the_first_page_tells_what_this_machine_is(qtbot: QtBot, looking: Progra
     assert card.advice.text() == expected
 
 
+def test_the_first_page_says_when_nothing_can_be_told(program: Program) -> None:
+    unknown = "What this computer has could not be found out."
+    empty = program.window.chat_page.empty
+    empty.show_first_run(has_starter=False)
+    program.controllers.machine.failed.emit()
+    assert unknown in texts(empty)
+    empty.show_first_run(has_starter=True)  # built anew, as often happens
+    assert unknown in texts(empty)
+    program.controllers.machine.described.emit(report())
+    assert advice(report()) in texts(empty)
+
+
 def test_who_has_models_is_not_looked_at_until_they_want_to_read_it(program: Program) -> None:
     machine, looks = program.controllers.machine, []
     card = program.window.settings_page.findChild(MachineCard)

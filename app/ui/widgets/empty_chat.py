@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from app.hub.library import LibraryEntry
 
 _MAX_ENTRIES = 5
-
-
 _WIDTH = 460
 
 
@@ -61,13 +59,18 @@ class EmptyChat(QScrollArea):
         self._slot.setContentsMargins(24, 16, 24, 16)
         self._content: QWidget | None = None
         self._report: MachineDescribed | None = None
+        self._is_unknown = False  # looked for a report, and got none
         self._machine: MachineCard | None = None
 
     def show_machine(self, report: MachineDescribed) -> None:
         """What this computer is, for whom has no model yet."""
         self._report = report
-        if self._machine is not None:
-            self._machine.show_report(report)
+        self._fill_machine()
+
+    def show_no_machine(self) -> None:
+        """What this computer is cannot be told."""
+        self._is_unknown = True
+        self._fill_machine()
 
     def show_first_run(self, *, has_starter: bool) -> None:
         """No model on this machine yet."""
@@ -87,12 +90,11 @@ class EmptyChat(QScrollArea):
                 "No file at hand? SmolLM2 135M came with the program: small, and it speaks English."
             )
         machine = MachineCard()
-        if self._report is not None:
-            machine.show_report(self._report)
         row = _row(buttons)
         row.layout().setContentsMargins(0, 0, 0, 12)  # type: ignore[union-attr]
         self._show("drop", self.tr("Bring a model"), hint, [row, machine])
         self._machine = machine
+        self._fill_machine()
 
     def show_choose_model(self, entries: Sequence[LibraryEntry]) -> None:
         """Models are there, none is loaded."""
@@ -125,6 +127,14 @@ class EmptyChat(QScrollArea):
         if remote_url:
             hint = self.tr("What you write is sent to {url}.").format(url=remote_url)
         self._show("chat", self.tr("{name} is ready").format(name=name), hint, buttons)
+
+    def _fill_machine(self) -> None:
+        if self._machine is None:
+            return
+        if self._report is not None:
+            self._machine.show_report(self._report)
+        elif self._is_unknown:
+            self._machine.show_nothing()
 
     def _button(
         self, text: str, slot: Callable[[], object], *, primary: bool = False
