@@ -80,6 +80,10 @@ FunctionEnd
   Delete "$INSTDIR\qt.conf"
 !macroend
 
+!macro Shortcut place
+  CreateShortCut "${place}" "$INSTDIR\${PROGRAM}" "" "$INSTDIR\${PROGRAM}" 0 SW_SHOWNORMAL "" "Converts models and chats with them"
+!macroend
+
 !macro TellShell
   ; SHCNE_ASSOCCHANGED: icons and menus of .gguf files are read anew.
   System::Call 'shell32::SHChangeNotify(i 0x08000000, i 0, p 0, p 0)'
@@ -92,7 +96,7 @@ Section "DeepInfer" SEC_PROGRAM
   SetOutPath "$INSTDIR"
   File /r "${SOURCE}\*.*"
   WriteUninstaller "$INSTDIR\uninstall.exe"
-  CreateShortCut "$SMPROGRAMS\DeepInfer.lnk" "$INSTDIR\${PROGRAM}"
+  !insertmacro Shortcut "$SMPROGRAMS\DeepInfer.lnk"
   WriteRegStr HKCU "Software\DeepInfer" "InstallDir" "$INSTDIR"
   WriteRegStr HKCU "${UNINSTALL}" "DisplayName" "DeepInfer"
   WriteRegStr HKCU "${UNINSTALL}" "DisplayVersion" "${VERSION}"
@@ -130,7 +134,7 @@ Section /o "Make DeepInfer the default for .gguf files" SEC_DEFAULT
 SectionEnd
 
 Section /o "Shortcut on the desktop" SEC_DESKTOP
-  CreateShortCut "$DESKTOP\DeepInfer.lnk" "$INSTDIR\${PROGRAM}"
+  !insertmacro Shortcut "$DESKTOP\DeepInfer.lnk"
 SectionEnd
 
 !insertmacro MUI_FUNCTION_DESCRIPTION_BEGIN
@@ -143,8 +147,9 @@ Function .onInit
   ${GetParameters} $R0
   ClearErrors
   ${GetOptions} "$R0" "/DEFAULT" $R1
-  IfErrors +2
+  IfErrors unasked ; a label: the macro is several instructions
   !insertmacro SelectSection ${SEC_DEFAULT}
+  unasked:
 FunctionEnd
 
 Section "Uninstall"
@@ -163,8 +168,10 @@ Section "Uninstall"
   foreign:
   DeleteRegValue HKCU "${CLASSES}\.gguf\OpenWithProgids" "${PROGID}"
   DeleteRegKey /ifempty HKCU "${CLASSES}\.gguf\OpenWithProgids"
+  DeleteRegKey /ifempty HKCU "${CLASSES}\.gguf"
   DeleteRegKey HKCU "${CLASSES}\${PROGID}"
   DeleteRegKey HKCU "${CLASSES}\Applications\${PROGRAM}"
+  DeleteRegKey /ifempty HKCU "${CLASSES}\Applications"
   DeleteRegValue HKCU "Software\RegisteredApplications" "DeepInfer"
   DeleteRegKey HKCU "Software\DeepInfer"
   DeleteRegKey HKCU "${UNINSTALL}"

@@ -15,6 +15,8 @@ import pytest
 from bundling.archives import make_app_dir, write_checksums, write_tar, write_zip
 from bundling.installer import SCRIPT, definitions
 
+from app.gui import create_application
+
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
@@ -98,6 +100,7 @@ def test_the_desktop_entry_is_valid_and_opens_gguf(app_dir: Path) -> None:
     kind = tree.find(f"{space}mime-type")
     assert kind is not None
     assert f"MimeType={kind.get('type')};" in entry.read_text(encoding="utf-8")
+    assert f"StartupWMClass={create_application().applicationName()}" in entry.read_text("utf-8")
     pattern = kind.find(f"{space}glob")
     assert pattern is not None
     assert pattern.get("pattern") == "*.gguf"
@@ -129,3 +132,9 @@ def test_the_uninstaller_removes_nothing_but_the_program() -> None:
     assert recursive == ['"$INSTDIR\\_internal"']
     assert "RequestExecutionLevel user" in script
     assert "HKLM" not in script
+
+
+def test_no_jump_counts_instructions() -> None:
+    """A macro is several: a jump over one of them lands within, and did what nobody asked for."""
+    script = SCRIPT.read_text(encoding="utf-8")
+    assert re.findall(r"^ *(?:If|StrCmp|IntCmp|Goto).*\s[+-]\d.*$", script, re.MULTILINE) == []
