@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bundling.desktop_entry import check_desktop_entry
 from bundling.options import Options, read_commit
 from bundling.screen import photograph_window, press, virtual_screen, wait_until
 from bundling.tools import PackagingError, capture, end_group, fresh, note, run
@@ -33,18 +34,19 @@ def smoke_test(app_dir: Path, options: Options) -> dict[str, Any]:
     place = fresh(options.work / NASTY_NAME)
     home = place / "an empty home"
     home.mkdir()
-    bundle = place / "DeepInfer"
-    (app_dir / "usr/lib/DeepInfer").rename(bundle)
+    moved = app_dir.rename(place / app_dir.name)
+    bundle = moved / "usr/lib/DeepInfer"
     try:
         result = {
             "commit": read_commit(),
             "self_test": (report := _self_test(bundle, home, options)),
             "cli": _command_line(bundle, home, instruction_sets(report)),
             "window": _window(bundle, home, options),
+            "desktop_entry": check_desktop_entry(moved, home, home / FILE_TO_OPEN),
             "first_paint": measure_first_paint(bundle, home),
         }
     finally:
-        bundle.rename(app_dir / "usr/lib/DeepInfer")
+        moved.rename(app_dir)
     path = options.out / f"smoke-linux{options.suffix}.json"
     path.write_text(json.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
     return result
@@ -168,13 +170,18 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def wait_for_conversion(data: Path) -> None:
-    """Of FILE_TO_OPEN: the checkpoint's folder appears when all of it is there."""
+def wait_for_model(data: Path) -> None:
+    """FILE_TO_OPEN is converted, whose folder appears when all of it is there, and then loaded."""
+    log = data / "logs" / "deepinfer.log"
 
     def is_converted() -> bool:
         return any((data / "models").glob(f"{Path(FILE_TO_OPEN).stem}*/manifest.json"))
 
+    def is_loaded() -> bool:
+        return f"{Path(FILE_TO_OPEN).stem} is ready" in log.read_text(encoding="utf-8")
+
     wait_until(is_converted, 180, "The file that the window was opened with was not converted")
+    wait_until(is_loaded, 180, "The model of the file that was opened was not loaded")
 
 
 def _open_window(bundle: Path, home: Path, display: str, *words: Path) -> subprocess.Popen[bytes]:
@@ -195,7 +202,7 @@ def _window(bundle: Path, home: Path, options: Options) -> dict[str, Any]:
     with virtual_screen() as display:
         process = _open_window(bundle, home, display, model)
         try:
-            wait_for_conversion(home / ".local/share/DeepInfer")
+            wait_for_model(home / ".local/share/DeepInfer")
             picture = options.out / f"window-linux{options.suffix}.png"
             photograph_window(display, picture, timeout_s=60)
             press(display, "ctrl+q")
