@@ -1,17 +1,20 @@
-"""What a screen reader is told where Qt's own answer is wrong: roles, states and values.
+"""What a screen reader is told where Qt's own answer is wrong: roles and states.
 
 A widget's class names its interface in `told_as`: the class, because a screen reader that listens
 asks while the widget is still being made, and keeps the first answer.
+
+Interfaces of text, values and tables cannot be written in Python: a screen reader's call into one
+ends the program (PySide6 6.11 hands the wrong pointer over). Where a value must be told otherwise,
+the name tells it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAccessible, QAccessibleInterface, QAccessibleValueInterface
+from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QWidget
 
 Role = QAccessible.Role
@@ -90,16 +93,3 @@ class FoldInterface(ButtonInterface):
         state.expanded = self._button.isChecked()
         state.collapsed = not self._button.isChecked()
         return state
-
-
-class NumberInterface(QAccessibleWidget, QAccessibleValueInterface):
-    """A number in the unit that is shown beside it, not in steps of the widget's own."""
-
-    def __init__(self, widget: QWidget, role: QAccessible.Role) -> None:
-        QAccessibleWidget.__init__(self, widget, role)
-        QAccessibleValueInterface.__init__(self)
-
-    def interface_cast(self, kind: QAccessible.InterfaceType) -> Any:
-        if kind is QAccessible.InterfaceType.ValueInterface:
-            return self
-        return super().interface_cast(kind)

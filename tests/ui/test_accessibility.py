@@ -132,9 +132,6 @@ def problem_of(node: QAccessibleInterface) -> str:
         return "the keyboard comes to what cannot be seen"
     if isinstance(told, QAbstractButton):
         return _problem_of_button(node, told)
-    if role is Role.ProgressBar and told.maximum() > told.minimum():
-        value = node.text(QAccessible.Text.Value)
-        return "" if value.endswith(" %") else f"the progress is {value}"
     return ""
 
 
@@ -177,7 +174,7 @@ def unfold(window: MainWindow) -> None:
 
 
 def test_a_screen_reader_puts_tabs_in_front_and_moves_sliders(program: Program) -> None:
-    """Through the actions and values that it is offered, and is told what became of it."""
+    """Through what it is offered, and is told what became of it."""
     window = program.window
     settings = QAccessible.queryAccessibleInterface(window.navigation.button(6))
     action = settings.actionInterface()
@@ -189,11 +186,9 @@ def test_a_screen_reader_puts_tabs_in_front_and_moves_sliders(program: Program) 
     window.show_page(window.chat_page)
     field = window.chat_page.panel.findChild(SliderField)
     slider = QAccessible.queryAccessibleInterface(field.slider)
-    slider.valueInterface().setCurrentValue(1.25)
+    slider.valueInterface().setCurrentValue(25)
     assert field.value == 1.25
-    assert slider.text(QAccessible.Text.Value) == "1.25"
-    assert slider.valueInterface().currentValue() == 1.25
-    assert slider.valueInterface().maximumValue() == field.spin_box.maximum()
+    assert slider.text(QAccessible.Text.Name).endswith(": 1.25")
 
 
 def test_a_conversation_is_told_from_its_beginning(program: Program) -> None:

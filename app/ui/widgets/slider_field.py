@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QWheelEvent
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
     QGridLayout,
     QLabel,
@@ -11,49 +11,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.ui.accessible import NumberInterface, Role, Text
 from app.ui.widgets.calm_spin_box import CalmSpinBox
-
-
-class _SliderInterface(NumberInterface):
-    """In the numbers that the field shows, not in the slider's steps."""
-
-    def __init__(self, slider: QWidget) -> None:
-        super().__init__(slider, Role.Slider)
-
-    @property
-    def _field(self) -> CalmSpinBox:
-        slider = self.object()
-        assert isinstance(slider, _CalmSlider)
-        return slider.field
-
-    def text(self, kind: QAccessible.Text) -> str:
-        return self._field.text() if kind is Text.Value else super().text(kind)
-
-    def currentValue(self) -> float:
-        return self._field.value()
-
-    def minimumValue(self) -> float:
-        return self._field.minimum()
-
-    def maximumValue(self) -> float:
-        return self._field.maximum()
-
-    def minimumStepSize(self) -> float:
-        return self._field.singleStep()
-
-    def setCurrentValue(self, value: float) -> None:
-        self._field.setValue(value)
 
 
 class _CalmSlider(QSlider):
     """Leaves the wheel to the panel: scrolling past must not change a value."""
-
-    told_as = _SliderInterface
-
-    def __init__(self, field: CalmSpinBox) -> None:
-        super().__init__(Qt.Orientation.Horizontal)
-        self.field = field
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -81,9 +43,9 @@ class SliderField(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._step, self._least = step, least
+        self._step, self._least, self._label = step, least, label
         self.spin_box = CalmSpinBox()
-        self.slider = _CalmSlider(self.spin_box)
+        self.slider = _CalmSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, round((most - least) / step))
         self._setup_field(most if field_most is None else field_most, special_text)
         self._build(label, help_text)
@@ -103,6 +65,11 @@ class SliderField(QWidget):
         self.slider.setValue(self._to_position(value))
         for widget in (self.spin_box, self.slider):
             widget.blockSignals(False)
+        self._tell_value()
+
+    def _tell_value(self) -> None:
+        """A slider by itself tells its position, which is not the number."""
+        self.slider.setAccessibleName(f"{self._label}: {self.spin_box.text()}")
 
     def _to_position(self, value: float) -> int:
         return round((value - self._least) / self._step)
@@ -114,6 +81,7 @@ class SliderField(QWidget):
         self.slider.blockSignals(True)
         self.slider.setValue(self._to_position(value))
         self.slider.blockSignals(False)
+        self._tell_value()
         self.value_changed.emit(value)
 
     def _setup_field(self, most: float, special_text: str) -> None:
@@ -128,9 +96,10 @@ class SliderField(QWidget):
     def _build(self, label: str, help_text: str) -> None:
         text = QLabel(label)
         text.setBuddy(self.spin_box)
+        self.spin_box.setAccessibleName(label)
         for widget in (self.slider, self.spin_box):
-            widget.setAccessibleName(label)
             widget.setAccessibleDescription(help_text)
+        self._tell_value()
         self.setToolTip(help_text)
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
