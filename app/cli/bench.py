@@ -41,6 +41,7 @@ class _Result:
     bandwidth_fraction: float
     precision: str
     kv_dtype: str
+    vram_bytes: int | None = None
     copy_bytes_per_s: float | None = None
     read_bytes_per_s: float | None = None
     kernels: list[dict[str, Any]] | None = None
@@ -100,7 +101,11 @@ def _measure(loaded: LoadedEngine, args: argparse.Namespace) -> _Result:
         precision=loaded.model.precision,
         kv_dtype=loaded.executor.kv_dtype_for(args.kv_dtype),
     )
-    return result if times is None else _with_kernels(result, times)
+    if times is None or loaded.card_watch is None:
+        return result
+    context_bytes = loaded.card_watch.sample(0).context_bytes
+    result = replace(result, vram_bytes=memory.total_bytes + context_bytes)
+    return _with_kernels(result, times)
 
 
 def _with_kernels(result: _Result, times: DecodeTimes) -> _Result:
@@ -138,8 +143,8 @@ def _to_rows(result: _Result) -> list[tuple[str, str]]:
 
 def _card_rows(result: _Result) -> list[tuple[str, str]]:
     """Of a card: its memory's speed, then each kind of kernel in a decode step."""
-    copy, read = result.copy_bytes_per_s, result.read_bytes_per_s
-    if copy is None or read is None:
+    copy, read, vram = result.copy_bytes_per_s, result.read_bytes_per_s, result.vram_bytes
+    if copy is None or read is None or vram is None:
         return []
     speeds = f"copy {copy / 1e9:.0f}, read {read / 1e9:.0f}"
     rows = [
@@ -150,4 +155,8 @@ def _card_rows(result: _Result) -> list[tuple[str, str]]:
         )
         for kernel in result.kernels or ()
     ]
-    return [("memory speed", f"{speeds} GB/s"), *rows]
+    return [
+        ("of the card", f"{format_bytes(vram)}, with workspace and CUDA itself"),
+        ("memory speed", f"{speeds} GB/s"),
+        *rows,
+    ]

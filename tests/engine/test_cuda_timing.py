@@ -94,7 +94,9 @@ def test_bench_tells_each_kernel_beside_the_copy(
         document["weights_bytes"] * document["decode_tok_s"] / document["copy_bytes_per_s"]
     )
     assert sum(kernel["share"] for kernel in document["kernels"]) == pytest.approx(1)
+    assert document["vram_bytes"] > document["weights_bytes"] + document["kv_bytes"]
     assert main(command) == 0
     out = capsys.readouterr().out
     assert "of the copy" in out
+    assert "with workspace and CUDA itself" in out
     assert "memory speed" in out
