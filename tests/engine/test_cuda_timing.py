@@ -89,7 +89,7 @@ def test_bench_tells_each_kernel_beside_the_copy(
     assert main([*command, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["device"] == "cuda"
-    assert document["precision"] == "W32A16"
+    assert document["precision"] == "W16A16"
     assert document["bandwidth_fraction"] == pytest.approx(
         document["weights_bytes"] * document["decode_tok_s"] / document["copy_bytes_per_s"]
     )
