@@ -13,9 +13,8 @@ from app.engine.output_parser.deltas import (
     ReasoningDelta,
     ToolCallArguments,
     ToolCallStarted,
-    join_deltas,
 )
-from app.engine.output_parser.format_parser import FormatParser
+from app.server.kept_deltas import KeptDeltas
 from app.server.logprob_fields import to_content_logprobs, to_text_logprobs
 
 JsonObject = dict[str, Any]
@@ -51,15 +50,11 @@ class Choice(ABC):
 
 
 class ChatChoice(Choice):
-    """Content, reasoning and tool calls. With `is_single_call` the reply ends with its first call
-    (OpenAI's `parallel_tool_calls` false)."""
+    """Content, reasoning and tool calls."""
 
-    def __init__(self, index: int, parser: FormatParser, *, is_single_call: bool = False) -> None:
+    def __init__(self, index: int, deltas: KeptDeltas) -> None:
         super().__init__(index)
-        self._parser = parser
-        self._is_single_call = is_single_call
-        self._is_complete = False
-        self._deltas: list[Delta] = []
+        self._deltas = deltas
         self._logprobs: list[TokenLogprob] | None = None
         self._finish_reason = ""
 
@@ -72,11 +67,10 @@ class ChatChoice(Choice):
         if event.logprobs:
             self._logprobs = self._logprobs or []
             self._logprobs += event.logprobs
-        deltas = self._keep(self._parser.add(event.text))
         logprobs = to_content_logprobs(event.logprobs) if event.logprobs else None
-        if logprobs and not deltas:
+        chunks = self._write(self._deltas.add(event.text))
+        if logprobs and not chunks:
             return [self._chunk({"content": ""}, logprobs)]
-        chunks = [self._chunk(_to_fields(delta)) for delta in deltas]
         if logprobs:
             chunks[0]["logprobs"] = logprobs
         return chunks
@@ -84,13 +78,13 @@ class ChatChoice(Choice):
     def finish(self, reason: FinishReason, usage: Usage) -> list[JsonObject]:
         """See `Choice`."""
         self.usage = usage
-        chunks = [self._chunk(_to_fields(delta)) for delta in self._keep(self._parser.flush())]
+        chunks = self._write(self._deltas.flush())
         self._finish_reason = self._name_end(reason)
         return [*chunks, self._chunk({}, finish_reason=self._finish_reason)]
 
     def whole(self) -> JsonObject:
         """See `Choice`."""
-        reply = join_deltas(self._deltas)
+        reply = self._deltas.join()
         message: JsonObject = {"role": "assistant", "content": reply.content}
         if reply.reasoning:
             message["reasoning_content"] = reply.reasoning
@@ -114,24 +108,16 @@ class ChatChoice(Choice):
     @property
     def is_complete(self) -> bool:
         """See `Choice`."""
-        return self._is_complete
+        return self._deltas.is_complete
 
-    def _keep(self, deltas: Iterable[Delta]) -> list[Delta]:
-        """Those that are sent."""
-        kept: list[Delta] = []
-        for delta in deltas:
-            is_second = isinstance(delta, ToolCallStarted) and delta.index > 0
-            self._is_complete = self._is_complete or (self._is_single_call and is_second)
-            if not self._is_complete and _to_fields(delta):
-                kept.append(delta)
-        self._deltas += kept
-        return kept
+    def _write(self, deltas: Iterable[Delta]) -> list[JsonObject]:
+        """A chunk for each that says anything."""
+        return [self._chunk(fields) for delta in deltas if (fields := _to_fields(delta))]
 
     def _name_end(self, reason: FinishReason) -> str:
-        if reason is FinishReason.LENGTH and not self._is_complete:
+        if self._deltas.was_cut(reason):
             return "length"
-        has_calls = any(isinstance(delta, ToolCallStarted) for delta in self._deltas)
-        return "tool_calls" if has_calls else "stop"
+        return "tool_calls" if self._deltas.has_calls else "stop"
 
     def _chunk(
         self,

@@ -23,9 +23,10 @@ _TYPES = {
     500: "server_error",
     503: "service_unavailable_error",
 }
+CONTEXT_LENGTH_CODE = "context_length_exceeded"
 # The first class that an error is an instance of decides: status and code.
 _STATUSES: tuple[tuple[type[AppError], int, str | None], ...] = (
-    (errors.ContextLengthError, 400, "context_length_exceeded"),
+    (errors.ContextLengthError, 400, CONTEXT_LENGTH_CODE),
     (errors.UsageError, 400, None),
     (errors.UnsupportedError, 400, None),
     (errors.JobCancelledError, 403, "request_cancelled"),
@@ -68,8 +69,7 @@ def to_api_error(error: AppError | ErrorInfo) -> ApiError:
         return error
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
-            param = "messages" if kind is errors.ContextLengthError else None
-            return ApiError(status, error.message, param=param, code=code)
+            return ApiError(status, error.message, code=code)
     return ApiError(500, error.message, code="internal_error")
 
 

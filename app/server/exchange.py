@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 from app.core.events import (
     Event,
@@ -17,40 +13,13 @@ from app.core.events import (
 )
 from app.core.server_events import ServerRequestState
 from app.server.choice import Choice, JsonObject
-from app.server.error_map import ApiError, to_api_error
+from app.server.error_map import CONTEXT_LENGTH_CODE, ApiError, to_api_error
 from app.server.generation import ChoiceEvent, Generation
-from app.server.json_bytes import to_json_bytes
 from app.server.register import Entry
-from app.server.usage_fields import to_usage_fields
+from app.server.reply_form import ReplyForm
 
 KEEP_ALIVE = b": keep-alive\n\n"
-DONE = b"data: [DONE]\n\n"
 STATUS_GONE = 499  # nginx's word for a client that closed its connection
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyForm:
-    """What the objects of an endpoint have in common; `usage_in_stream` asks for a last chunk."""
-
-    model: str
-    kind: str
-    chunk_kind: str
-    id_prefix: str
-    choices_per_prompt: int = 1
-    usage_in_stream: bool = False
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    created: int = field(default_factory=lambda: int(time.time()))
-
-    def write(self, kind: str, choices: Sequence[JsonObject], **further: Any) -> JsonObject:
-        """An object of that kind."""
-        return {
-            "id": f"{self.id_prefix}-{self.id}",
-            "object": kind,
-            "created": self.created,
-            "model": self.model,
-            "choices": choices,
-            **further,
-        }
 
 
 class Exchange:
@@ -79,8 +48,7 @@ class Exchange:
         self.generation.start()
         while not self.generation.is_over:
             self._apply_all(await self.generation.read())
-        choices = [choice.whole() for choice in self._choices]
-        return self._form.write(self._form.kind, choices, usage=self._usage())
+        return self._form.whole(self._choices)
 
     async def begin(self) -> None:
         """Waits for the first sign of the engine, so that a refusal still has a status of its own.
@@ -92,19 +60,18 @@ class Exchange:
         self._first = await self.generation.read(self._keep_alive_s)
         for _, event in self._first:
             if isinstance(event, RequestFailed):
-                raise to_api_error(event.error)
+                raise self._describe_failure(event)
 
     async def iter_frames(self) -> AsyncIterator[bytes]:
         """The stream, in as many pieces as are worth sending; a failure is the last frame.
 
         Raises ApiError behind that frame, for the record.
         """
-        yield b"".join(self._frame([chunk]) for choice in self._choices for chunk in choice.begin())
+        yield self._frame_all(chunk for choice in self._choices for chunk in choice.begin())
         events = self._first
         try:
             while True:
-                frames = b"".join(self._frame([chunk]) for chunk in self._apply_all(events))
-                if frames:
+                if frames := self._frame_all(self._apply_all(events)):
                     yield frames
                 if self.generation.is_over:
                     break
@@ -112,11 +79,10 @@ class Exchange:
                 if not events:
                     yield KEEP_ALIVE
         except ApiError as error:
-            yield _to_frame(error.body)
+            yield self._form.fail(error)
             raise
-        if self._form.usage_in_stream:
-            yield self._frame([], self._usage())
-        yield DONE
+        if end := self._form.end(self._choices):
+            yield end
 
     # --- ends --------------------------------------------------------------------------------
 
@@ -156,8 +122,8 @@ class Exchange:
                 raise self._describe_cancel()
             case RequestFinished(finish_reason=reason, usage=usage):
                 return choice.finish(reason, usage)
-            case RequestFailed(error=error):
-                raise to_api_error(error)
+            case RequestFailed():
+                raise self._describe_failure(event)
         return []
 
     def _add(self, choice: Choice, event: TokensGenerated) -> list[JsonObject]:
@@ -174,15 +140,11 @@ class Exchange:
             )
         return ApiError(503, "The model was unloaded meanwhile.", code="engine_not_ready")
 
-    def _usage(self) -> JsonObject:
-        usages = [choice.usage for choice in self._choices if choice.usage is not None]
-        return to_usage_fields(usages, self._form.choices_per_prompt)
+    def _describe_failure(self, event: RequestFailed) -> ApiError:
+        error = to_api_error(event.error)
+        if error.code == CONTEXT_LENGTH_CODE:
+            error.param = self._form.prompt_param
+        return error
 
-    def _frame(self, choices: list[JsonObject], usage: JsonObject | None = None) -> bytes:
-        further = {"usage": usage} if self._form.usage_in_stream else {}
-        return _to_frame(self._form.write(self._form.chunk_kind, choices, **further))
-
-
-def _to_frame(document: JsonObject) -> bytes:
-    """One event of a stream."""
-    return b"data: " + to_json_bytes(document) + b"\n\n"
+    def _frame_all(self, chunks: Iterable[JsonObject]) -> bytes:
+        return b"".join(map(self._form.frame, chunks))

@@ -10,9 +10,10 @@ from app.core.events import LoadedModel
 from app.server.chat_request import to_chat_requests
 from app.server.chat_schema import ChatCompletionRequest
 from app.server.choice import ChatChoice
-from app.server.exchange import ReplyForm
+from app.server.declared_replies import describe_generation
+from app.server.kept_deltas import KeptDeltas
+from app.server.reply_form import CompletionForm
 from app.server.reply_schema import ChatCompletion
-from app.server.responses import describe_generation
 from app.server.sampling_fields import read_defaults
 from app.server.service import Plan, Service
 
@@ -37,14 +38,15 @@ def _plan(service: Service, body: ChatCompletionRequest, model: LoadedModel, cli
     requests = to_chat_requests(body, read_defaults(model.model_dir), client)
     is_single_call = body.parallel_tool_calls is False
     choices = [
-        ChatChoice(index, service.create_parser(request), is_single_call=is_single_call)
+        ChatChoice(index, KeptDeltas(service.create_parser(request), is_single_call=is_single_call))
         for index, request in enumerate(requests)
     ]
-    form = ReplyForm(
+    form = CompletionForm(
         model.name,
         "chat.completion",
         "chat.completion.chunk",
         "chatcmpl",
+        prompt_param="messages",
         choices_per_prompt=len(choices),
         usage_in_stream=body.includes_usage,
     )

@@ -10,11 +10,11 @@ from app.core.events import LoadedModel
 from app.server.choice import TextChoice
 from app.server.completion_request import to_completion_requests
 from app.server.completion_schema import CompletionRequest
+from app.server.declared_replies import describe_generation
 from app.server.error_map import ApiError
-from app.server.exchange import ReplyForm
 from app.server.fields import MAX_CHOICES
+from app.server.reply_form import CompletionForm
 from app.server.reply_schema import Completion
-from app.server.responses import describe_generation
 from app.server.sampling_fields import read_defaults
 from app.server.service import Plan, Service
 
@@ -50,11 +50,12 @@ def _plan(body: CompletionRequest, model: LoadedModel, client: str) -> Plan:
         if body.echo and not isinstance(request.prompt, str):
             raise ApiError(400, "echo needs a prompt of text, not of token ids.", param="echo")
         choices.append(TextChoice(index, str(request.prompt) if body.echo else ""))
-    form = ReplyForm(
+    form = CompletionForm(
         model.name,
         "text_completion",
         "text_completion",
         "cmpl",
+        prompt_param="prompt",
         choices_per_prompt=body.num_choices,
         usage_in_stream=body.includes_usage,
     )

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from app.server.completion_schema import EmbeddingRequest
+from app.server.declared_replies import describe_errors
 from app.server.error_map import ApiError
-from app.server.responses import describe_errors
 from app.server.service import Service
 
 

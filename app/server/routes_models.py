@@ -12,9 +12,9 @@ from typing import Any
 from fastapi import APIRouter
 
 from app.core.events import LoadedModel
+from app.server.declared_replies import describe_errors
 from app.server.error_map import ApiError
 from app.server.reply_schema import ModelCard, ModelList
-from app.server.responses import describe_errors
 from app.server.service import Service
 
 

@@ -19,11 +19,12 @@ from app.engine.request import Request
 from app.server.choice import Choice
 from app.server.connection import ClientGoneError, run_connected
 from app.server.error_map import ApiError, to_api_error
-from app.server.exchange import STATUS_GONE, Exchange, ReplyForm
+from app.server.exchange import STATUS_GONE, Exchange
 from app.server.generation import Generation
 from app.server.json_bytes import to_json_bytes
 from app.server.options import ServerOptions
 from app.server.register import Register
+from app.server.reply_form import ReplyForm
 from app.server.stream import SseResponse
 
 _MAX_CLIENT_CHARS = 60

@@ -125,6 +125,14 @@ def test_a_prompt_that_is_too_long_is_named_so(client: OpenAI, streams: bool) ->
     assert caught.value.param == "messages"
 
 
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_text_that_is_too_long_is_the_prompt(client: OpenAI, streams: bool) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.completions.create(prompt="word " * MAX_MODEL_LEN, model="m", stream=streams)
+    assert caught.value.code == "context_length_exceeded"
+    assert caught.value.param == "prompt"
+
+
 def test_a_reply_ends_where_the_context_does(client: OpenAI) -> None:
     messages: Any = [{"role": "user", "content": "word " * (MAX_MODEL_LEN - 60)}]
     reply = client.chat.completions.create(
