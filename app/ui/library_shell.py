@@ -56,7 +56,7 @@ class LibraryShell(QObject):
     def _on_disk_changed(self) -> None:
         self._controllers.library.refresh()
 
-    def _on_library_moved(self, source: Path, target: Path) -> None:
+    def _on_library_moved(self, _source: Path, target: Path) -> None:
         self.folder_row.show_folder(target)
         self._controllers.library.set_library_dir(target)
         self._controllers.conversion.set_library_dir(target)

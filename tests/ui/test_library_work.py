@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -63,6 +64,26 @@ def test_a_broken_file_is_fetched_again(
     with qtbot.waitSignal(library_page.fetch_requested) as asked:
         disk.removed.emit(ItemsRemoved((Removed(SOURCE),), 3 * GIB, is_in_trash=False))
     assert asked.args == ["org/Qwen-GGUF:Qwen-Q4_K_M.gguf"]
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_what_is_not_removed_is_not_fetched_instead_of_what_is(
+    library_page: LibraryPage, disk: QuietDisk, is_cancelled: bool
+) -> None:
+    """Either its removal was cancelled, or another one was under way."""
+    fetched: list[str] = []
+    library_page.fetch_requested.connect(fetched.append)
+    broken = BrokenFile(SOURCE.path, "Qwen-Q4_K_M.gguf is damaged: its digest is not the hub's.")
+    disk.verified.emit(VerifyFinished(SOURCE, 1, 3 * GIB, (broken,)))
+    if not is_cancelled:
+        disk._set_work(DiskWork.REMOVING)
+    library_page.work.fetch_button.click()
+    if is_cancelled:
+        disk.cancelled.emit(DiskWork.REMOVING)
+    disk._set_work(DiskWork.NONE)
+    disk.removed.emit(ItemsRemoved((Removed(SMALL),), GIB, is_in_trash=True, can_restore=True))
+    assert fetched == []
+    assert "SmolLM2 is in the trash" in texts(library_page.banners)
 
 
 def test_a_broken_checkpoint_is_converted_again(

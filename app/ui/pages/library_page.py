@@ -226,7 +226,10 @@ class LibraryPage(Page):
         self._fetching = ""
         self.banners.show_error(error)
 
-    def _on_moved(self, source: Path, target: Path) -> None:
+    def _on_cancelled(self) -> None:
+        self._fetching = ""
+
+    def _on_moved(self, _source: Path, target: Path) -> None:
         self.banners.show_moved(target)
 
     def _show_interrupted_move(self, target: Path | None) -> None:
@@ -273,6 +276,8 @@ class LibraryPage(Page):
 
     def _fetch_again(self, item: LibraryItem) -> None:
         """What is broken goes for good: no program takes what it finds for the real thing."""
+        if self._controller.work is not DiskWork.NONE:
+            return
         is_file = item.path.suffix.lower() == ".gguf"
         self._fetching = f"{item.repo_id}:{item.path.name}" if is_file else item.repo_id
         self._controller.remove((item,), permanently=True)
@@ -324,6 +329,7 @@ class LibraryPage(Page):
         controller.trash_missing.connect(self._on_trash_missing)
         controller.restored.connect(self._on_restored)
         controller.moved.connect(self._on_moved)
+        controller.cancelled.connect(self._on_cancelled)
         controller.failed.connect(self._on_failed)
         self.banners.undo_requested.connect(controller.restore)
         self.banners.move_requested.connect(controller.move_library)
