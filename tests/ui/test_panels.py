@@ -24,6 +24,7 @@ from app.ui.widgets.sampling_panel import SamplingPanel
 from app.ui.widgets.slider_field import SliderField
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+TIMEOUT_MS = 60_000
 ROWS = [ConversationSummary(name, f"Title {name}", NOW) for name in ("a", "b", "c")]
 
 CHANGED = SamplingSettings(
@@ -54,6 +55,17 @@ def sampling(qtbot: QtBot) -> SamplingPanel:
     qtbot.addWidget(panel)
     panel.show()
     return panel
+
+
+@pytest.mark.parametrize("typed", ["+", "1,000", "-1", "1234"])
+def test_a_seed_is_digits(qtbot: QtBot, sampling: SamplingPanel, typed: str) -> None:
+    """Qt takes more for a whole number than Python does."""
+    with qtbot.waitSignal(sampling.sampling_changed, timeout=TIMEOUT_MS) as changed:
+        sampling._seed.setText("7")
+        sampling._seed.clear()
+        qtbot.keyClicks(sampling._seed, typed)
+    digits = "".join(filter(str.isdigit, typed))
+    assert changed.args == [SamplingSettings(seed=int(digits) if digits else None)]
 
 
 def test_clicking_a_conversation_asks_for_it(

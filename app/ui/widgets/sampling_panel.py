@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QIntValidator
+from PySide6.QtGui import QRegularExpressionValidator
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -21,7 +21,7 @@ from app.ui.widgets.collapsible import Collapsible
 from app.ui.widgets.slider_field import SliderField
 
 _APPLY_DELAY_MS = 250
-_MAX_SEED = 2**31 - 1
+_SEED = "[0-9]{0,18}"  # Qt takes `+` and `1,000` for whole numbers, which Python does not
 _MAX_TOP_K = 1 << 20
 _MAX_TOKENS = 1 << 24
 
@@ -203,7 +203,7 @@ class SamplingPanel(QWidget):
         )
         for edit in (self._prompt, self._seed, self._stop):
             edit.setAcceptDrops(False)
-        self._seed.setValidator(QIntValidator(0, _MAX_SEED, self))
+        self._seed.setValidator(QRegularExpressionValidator(_SEED, self))
         self._seed.setPlaceholderText(self.tr("fresh each time"))
         self._seed.setAccessibleName(self.tr("Seed"))
         self._stop.setPlaceholderText(self.tr("separated by commas"))
