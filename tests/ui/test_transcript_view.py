@@ -61,7 +61,8 @@ def test_statistics_of_a_reply() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finish_reason", "label"), [("length", "length limit"), ("cancelled", "stopped by you")]
+    ("finish_reason", "label"),
+    [("length", "length limit"), ("cancelled", "stopped by you"), ("of_a_newer_version",) * 2],
 )
 def test_statistics_say_why_a_reply_ended(finish_reason: str, label: str) -> None:
     stats = TurnStats(finish_reason, 1, 0, 1, 0.1, 0.0)

@@ -182,9 +182,9 @@ def _describe_stats(stats: TurnStats) -> list[str]:
 
 
 def _finish_label(finish_reason: str) -> str:
-    labels = {
+    labels: dict[str, str] = {  # a newer version may have kept other reasons
         FinishReason.STOP: translate("Reply", "complete"),
         FinishReason.LENGTH: translate("Reply", "ended at the length limit"),
         FinishReason.CANCELLED: translate("Reply", "stopped by you"),
     }
-    return labels.get(FinishReason(finish_reason), finish_reason)
+    return labels.get(finish_reason, finish_reason)
