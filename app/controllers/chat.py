@@ -193,11 +193,13 @@ class ChatController(QObject):
                 self._store.rename_conversation(conversation_id, title)
             self.conversations_changed.emit()
 
-    def delete_conversation(self, conversation_id: str) -> None:
-        """Hides it from the list; `list.restore` is its undo. A reply in it is stopped, and
-        a new conversation takes its place when it was open."""
+    def delete_conversation(self, conversation_id: str) -> bool:
+        """Hides it from the list, of which `list.restore` is the undo; whether that succeeded. A
+        reply in it is stopped, and a new conversation takes its place when it was open."""
+        is_deleted = False
         with self._reported_errors():
             self._store.delete_conversation(conversation_id)
+            is_deleted = True
             if conversation_id == self.replying_conversation_id:
                 self.stop()
             self.engine.forget(conversation_id)  # behind the stop, which leaves something to forget
@@ -205,6 +207,7 @@ class ChatController(QObject):
             if conversation_id == self.conversation.conversation_id:
                 value = self.conversation
                 self.new_conversation(system_prompt=value.system_prompt, sampling=value.sampling)
+        return is_deleted
 
     def set_system_prompt(self, text: str) -> None:
         """Sets the open conversation's system prompt, from the next message on."""

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.chat.transcript import Turn
 from app.controllers.chat import ChatController
 from app.controllers.chat_state import ChatState
+from app.core.errors import ChatStoreError
 from app.core.events import ErrorInfo, LoadedModel
 from app.core.paths import settings_path
 from app.core.sampling_settings import SamplingSettings
@@ -193,6 +194,18 @@ def test_deleted_conversation_can_be_brought_back(program: Program, page: ChatPa
     assert banner_texts(page) == []
     (row,) = program.controllers.chat.list.conversations()
     assert row.conversation_id == conversation_id
+
+
+def test_a_conversation_that_cannot_be_deleted_is_not_called_deleted(
+    program: Program, page: ChatPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_conversation_id: str) -> None:
+        raise ChatStoreError("The disk is full.")
+
+    monkeypatch.setattr(program.store, "delete_conversation", refuse)
+    page.conversations.delete_requested.emit("any")
+    (banner,) = page.banners.banners
+    assert banner.text == "The disk is full."
 
 
 def test_defaults_are_kept_for_new_conversations(page: ChatPage, chat: ChatController) -> None:

@@ -262,8 +262,8 @@ class ChatPage(Page):
         self._controller.open_conversation(conversation_id)
 
     def _on_delete_requested(self, conversation_id: str) -> None:
-        self._controller.delete_conversation(conversation_id)
-        self.banners.show_deleted(conversation_id)
+        if self._controller.delete_conversation(conversation_id):
+            self.banners.show_deleted(conversation_id)
 
     def _on_retry_requested(self) -> None:
         self.banners.clear_errors()
