@@ -97,12 +97,15 @@ def run(args: list[str]) -> int:
 
 
 def test(args: list[str]) -> int:
-    """With --package the bundles are built and tried as well: half an hour, for Windows as root."""
+    """With --package all bundles are built and tried as well, lean and full, as root also those for
+    Windows: docs/releasing.md says how long that takes."""
     words = [word for word in args if word != "--package"]
     prepare_everything()
     code = lint_prepared()
     code = call("-m", "pytest", *(words or WHOLE_SUITE), cwd=ROOT) or code
-    return code or (package(["--all"]) if words != args else 0)
+    if code or words == args:
+        return code
+    return package(["--all"]) or package(["--all", "--full"])
 
 
 def lint(_args: list[str]) -> int:

@@ -129,4 +129,5 @@ def test_bundles_are_only_tried_when_asked_for(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(dev, "call", lambda *words, **_named: said.append(words) or 0)
     monkeypatch.setattr(dev, "package", lambda words: said.append(("bundles", *words)) or 0)
     assert dev.test(["-x"]) == dev.test(["-x", "--package"]) == 0
-    assert said == [("-m", "pytest", "-x"), ("-m", "pytest", "-x"), ("bundles", "--all")]
+    tests, lean = ("-m", "pytest", "-x"), ("bundles", "--all")
+    assert said == [tests, tests, lean, (*lean, "--full")]
