@@ -71,7 +71,7 @@ class ServerController(QObject):
         self._settings = settings
         self._key: str | None = None  # None: not read yet
         self._key_place: KeyPlace | None = None
-        self._waits_for_key = False
+        self._waits_for_key = self._generates_key = False  # once it was looked for
         self._state = ServerState.OFF
         self._last_death_s: float | None = None
         self.log = RequestLog()
@@ -141,8 +141,9 @@ class ServerController(QObject):
 
     def set_allows_lan(self, allows: bool) -> None:
         """From the next start on; a key is made where there is none, as there must be one."""
-        if allows and not self.api_key:
+        if allows and self._key == "":
             self.generate_key()
+        self._generates_key = allows and self._key is None  # one that is kept stays
         self._change(server_allow_lan=allows)
 
     def set_starts_with_program(self, starts: bool) -> None:
@@ -244,6 +245,8 @@ class ServerController(QObject):
     def _on_key_read(self, _name: str, key: str) -> None:
         if self._key is None:
             self._key = key
+            if self._generates_key and not key:
+                self.generate_key()
             self.options_changed.emit()
         if self._waits_for_key:
             self._waits_for_key = False

@@ -16,7 +16,7 @@ from app.controllers.chat import ChatController
 from app.controllers.chat_state import ChatState
 from app.controllers.remote_link import ConnectRemote
 from app.controllers.request_log import MAX_FINISHED, RequestLog
-from app.controllers.server import ServerController, ServerState
+from app.controllers.server import KEY_NAME, ServerController, ServerState
 from app.core.errors import EngineError
 from app.core.events import ErrorInfo
 from app.core.keychain import Keychain, KeyPlace
@@ -233,6 +233,21 @@ def test_other_machines_need_a_key(qtbot: QtBot, server: ServerController) -> No
     qtbot.waitUntil(lambda: bool(server.log.running), timeout=TIMEOUT_MS)
     (request,) = server.log.running
     assert request.event.client == f"key {server.api_key}"
+
+
+@pytest.mark.parametrize("kept", ["sk-kept", ""])
+def test_a_key_that_was_not_read_yet_is_not_replaced(
+    qtbot: QtBot, chat: ChatController, kept: str
+) -> None:
+    Keychain(keys_dir()).write(KEY_NAME, kept)
+    server = create(chat)
+    server.set_allows_lan(True)
+    server.prepare()
+    qtbot.waitUntil(lambda: bool(server.api_key), timeout=TIMEOUT_MS)
+    server.shutdown()
+    assert server.allows_lan
+    assert Keychain(keys_dir()).read(KEY_NAME) == server.api_key
+    assert server.api_key == kept or (not kept and server.api_key.startswith("sk-"))
 
 
 def test_without_a_key_it_is_for_this_machine_alone(server: ServerController) -> None:
