@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -40,10 +41,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def check_fails(folder: Path, words: str, *, verify: bool = True) -> None:
-    with pytest.raises(CheckpointError, match=words) as caught:
-        Checkpoint.open(folder, verify=verify)
+def refusal(folder: Path) -> str:
+    """The one sentence that the folder is refused with."""
+    with pytest.raises(CheckpointError) as caught:
+        Checkpoint.open(folder)
     assert "\n" not in caught.value.message
+    return caught.value.message
 
 
 def _edit_manifest(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
@@ -62,22 +65,22 @@ def _replace(folder: Path, name: str, content: bytes) -> None:
 
 def test_no_manifest(folder: Path) -> None:
     (folder / "manifest.json").unlink()
-    check_fails(folder, r"not a native checkpoint: no manifest\.json")
+    assert "not a native checkpoint: no manifest.json" in refusal(folder)
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    check_fails(tmp_path / "absent", "absent is not a native checkpoint")
+    assert "absent is not a native checkpoint" in refusal(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "[" * 100_000])
 def test_manifest_that_is_not_a_json_object(folder: Path, text: str) -> None:
     (folder / "manifest.json").write_text(text)
-    check_fails(folder, r"manifest\.json is not")
+    assert "manifest.json is not" in refusal(folder)
 
 
 def test_manifest_that_is_not_text(folder: Path) -> None:
     (folder / "manifest.json").write_bytes(b"\xff\xfe{}")
-    check_fails(folder, r"manifest\.json cannot be read")
+    assert "manifest.json cannot be read" in refusal(folder)
 
 
 @pytest.mark.parametrize(
@@ -134,18 +137,18 @@ def test_manifest_fields(
     folder: Path, edit: Callable[[dict[str, Any]], object], words: str
 ) -> None:
     _edit_manifest(folder, edit)
-    check_fails(folder, words)
+    assert re.search(words, refusal(folder))
 
 
 def test_missing_file(folder: Path) -> None:
     (folder / LAYER).unlink()
-    check_fails(folder, r"layer_00\.safetensors is missing")
+    assert "layer_00.safetensors is missing" in refusal(folder)
 
 
 def test_truncated_file(folder: Path) -> None:
     path = folder / LAYER
     path.write_bytes(path.read_bytes()[:-1])
-    check_fails(folder, r"layer_00\.safetensors has \d+ bytes instead of")
+    assert re.search(r"layer_00\.safetensors has \d+ bytes instead of", refusal(folder))
 
 
 def test_flipped_bit_is_found_by_the_hash_only(folder: Path) -> None:
@@ -153,7 +156,7 @@ def test_flipped_bit_is_found_by_the_hash_only(folder: Path) -> None:
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    check_fails(folder, r"layer_00\.safetensors is damaged: its sha256")
+    assert "layer_00.safetensors is damaged: its sha256" in refusal(folder)
     Checkpoint.open(folder, verify=False).close()
 
 
@@ -187,12 +190,12 @@ U8_2 = {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}
 def test_unsound_safetensors(folder: Path, content: bytes) -> None:
     _replace(folder, "norm.safetensors", content)
     reasons = "cannot be opened|is not a sound safetensors file|holds tensors of the type Q9"
-    check_fails(folder, rf"norm\.safetensors ({reasons})")
+    assert re.search(rf"norm\.safetensors ({reasons})", refusal(folder))
 
 
 def test_vector_of_integers(folder: Path) -> None:
     _replace(folder, "norm.safetensors", _safetensors({"norm.weight": U8_2}, b"ab"))
-    check_fails(folder, r"norm\.safetensors: norm\.weight is not an array of floats")
+    assert "norm.safetensors: norm.weight is not an array of floats" in refusal(folder)
 
 
 def test_perm_out_of_range_never_reaches_a_kernel(folder: Path) -> None:
@@ -210,7 +213,7 @@ def test_perm_out_of_range_never_reaches_a_kernel(folder: Path) -> None:
 
 def test_config_that_is_not_an_object(folder: Path) -> None:
     _replace(folder, "config.json", b"[]")
-    check_fails(folder, r"config\.json is not a JSON object")
+    assert "config.json is not a JSON object" in refusal(folder)
 
 
 def test_unknown_tensors_are_refused_by_name(folder: Path) -> None:
@@ -248,7 +251,7 @@ def test_any_damaged_byte_is_an_answer_not_a_crash(
         with suppress(CheckpointError):  # a byte of data goes unnoticed unless hashes are checked
             _open_and_read(folder)
         if name != "manifest.json":
-            check_fails(folder, name)
+            assert name in refusal(folder)
     finally:
         path.write_bytes(sound)
 

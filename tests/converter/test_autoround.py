@@ -42,7 +42,8 @@ def test_the_packing_format_says_how_zero_points_are_stored(
 @pytest.mark.parametrize("less_one", [True, False], ids=["auto_gptq", "gptqmodel"])
 def test_every_width_is_one_bitstream(bits: int, less_one: bool, tmp_path: Path) -> None:
     packing = "auto_round:auto_gptq" if less_one else "auto_round:gptqmodel"
-    check_exact(autoround_folder(packing, bits=bits, less_one=less_one), tmp_path / "hf")
+    folder = autoround_folder(packing, bits=bits, less_one=less_one)
+    assert check_exact(folder, tmp_path / "hf").notes == ()
 
 
 def test_what_it_exports_as_gptq_is_no_plane_either(tmp_path: Path) -> None:
@@ -53,7 +54,8 @@ def test_what_it_exports_as_gptq_is_no_plane_either(tmp_path: Path) -> None:
 
 def test_old_names(tmp_path: Path) -> None:
     table = {"quant_method": "intel/auto-round", "backend": "auto_round:gptq:marlin"}
-    check_exact(create_folder(table=table, with_g_idx=False), tmp_path / "hf")
+    folder = create_folder(table=table, with_g_idx=False)
+    assert check_exact(folder, tmp_path / "hf").format == "auto-round"
 
 
 def test_extra_config(tmp_path: Path) -> None:
@@ -82,7 +84,10 @@ def test_extra_config(tmp_path: Path) -> None:
             continue
         arrays = folder.cases[stem].arrays(with_g_idx=False)
         folder.tensors |= {f"{stem}.{name}": array for name, array in arrays.items()}
-    check_exact(folder, tmp_path / "hf")
+    linears = quantized(check_exact(folder, tmp_path / "hf"))
+    names = ("gate_proj", "up_proj", "down_proj")
+    types = [linears[f"model.layers.0.mlp.{name}"].source_type for name in names]
+    assert types == ["GPTQ int2 g32", "GPTQ int8 g16", "GPTQ int4 g32"]
 
 
 def test_awq_in_its_gemm_layout(tmp_path: Path) -> None:

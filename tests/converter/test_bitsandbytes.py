@@ -205,7 +205,9 @@ def test_the_flags_are_not_evidence(tmp_path: Path) -> None:
     folder = copy_fixture("bitsandbytes", "nf4", tmp_path / "bnb")
     flags = {"quant_method": "bitsandbytes", "load_in_8bit": True, "load_in_4bit": False}
     edit_config(folder, lambda config: config.update(quantization_config=flags))
-    check_decoding(open_source(folder), expected_hashes("bitsandbytes", "nf4"))
+    source = open_source(folder)
+    assert source.format == "bitsandbytes"
+    check_decoding(source, expected_hashes("bitsandbytes", "nf4"))
 
 
 def test_a_declaration_without_such_tensors_and_the_reverse(tmp_path: Path) -> None:

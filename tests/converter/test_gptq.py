@@ -145,7 +145,7 @@ def test_scales_of_zero_are_weights_of_zero(tmp_path: Path) -> None:
     for stem, case in folder.cases.items():
         case.scales[:, ::2] = 0
         folder.tensors[f"{stem}.scales"] = case.scales
-    check_exact(folder, tmp_path / "hf")
+    assert check_exact(folder, tmp_path / "hf").notes == ()
 
 
 def test_a_shared_order_is_shared(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_quantized_head_beside_dense_layers(tmp_path: Path) -> None:
         for name in ("qweight", "qzeros", "scales", "g_idx"):
             del folder.tensors[f"{stem}.{name}"]
         folder.tensors[f"{stem}.weight"] = folder.cases.pop(stem).weight.astype(np.float16)
-    check_exact(folder, tmp_path / "hf")
+    assert "lm_head" in quantized(check_exact(folder, tmp_path / "hf"))
 
 
 def test_own_biases_are_kept_and_biases_of_zeros_dropped(tmp_path: Path) -> None:
@@ -231,7 +231,10 @@ def test_overrides_for_single_linears(tmp_path: Path) -> None:
     for name in ("qweight", "qzeros", "scales", "g_idx"):
         del folder.tensors[f"{stem}.{name}"]
     folder.tensors[f"{stem}.weight"] = folder.cases.pop(stem).weight
-    check_exact(folder, tmp_path / "hf")
+    linears = quantized(check_exact(folder, tmp_path / "hf"))
+    names = ("0.mlp.up", "0.self_attn.q", "1.self_attn.q")
+    types = [linears[f"model.layers.{name}_proj"].source_type for name in names]
+    assert types == ["GPTQ int8 g16", "GPTQ int4 g32", "GPTQ int3 g32"]
 
 
 @pytest.mark.parametrize("bits", [2, 4, 8])
@@ -243,7 +246,7 @@ def test_sizes_that_fill_no_word(bits: int, act_order: bool, tmp_path: Path) -> 
         folder = create_folder(
             model=model, bits=bits, group_size=group_size, sym=False, act_order=act_order
         )
-        check_exact(folder, tmp_path / f"g{group_size}")
+        assert check_exact(folder, tmp_path / f"g{group_size}").notes == ()
 
 
 def test_the_words_of_straddling_codes() -> None:

@@ -70,17 +70,18 @@ def test_symmetric_data_overrules_the_label(
 @pytest.mark.parametrize("less_one", [True, False], ids=["v1", "v2"])
 def test_nobody_says_whether_it_is_symmetric(less_one: bool, tmp_path: Path) -> None:
     folder = create_folder(less_one=less_one, table={"sym": None})
-    check_exact(folder, tmp_path / "sym")
+    notes = check_exact(folder, tmp_path / "sym").notes
+    assert (notes == ()) == less_one, "a folder without a label is of version 1"
     label = {"sym": None, "checkpoint_format": "gptq" if less_one else "gptq_v2"}
     folder = create_folder(less_one=less_one, sym=False, table=label)
-    check_exact(folder, tmp_path / "asym")
+    assert check_exact(folder, tmp_path / "asym").notes == ()
 
 
 @pytest.mark.parametrize("bits", [2, 4, 8])
 def test_gptqmodel_borrows_across_fields(bits: int, tmp_path: Path) -> None:
     meta = {"quantizer": ["optimum:1.2", "gptqmodel:2.0.0"]}
     folder = with_zeros(bits, subtract_from_words(bits), meta=meta)
-    check_exact(folder, tmp_path / "hf")
+    assert check_exact(folder, tmp_path / "hf").notes == ()
 
 
 def test_gptqmodel_wraps_each_field_of_three_bits(tmp_path: Path) -> None:
@@ -110,7 +111,7 @@ def test_version_two_stores_zero(tmp_path: Path) -> None:
     folder = with_zeros(4, lambda zeros: pack_stream(zeros, 4), checkpoint_format="gptq_v2")
     for stem, case in folder.cases.items():
         folder.tensors[f"{stem}.qzeros"] = pack_stream(case.zeros, 4).view(np.int32)
-    check_exact(folder, tmp_path / "hf")
+    assert check_exact(folder, tmp_path / "hf").notes == ()
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,9 @@ def test_decodes_to_what_hqq_decodes(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", _EXACT)
 def test_axis_1_is_held_bit_for_bit(case: str, tmp_path: Path) -> None:
-    for linear in quantized_linears(open_fixture("hqq", case, tmp_path)).values():
+    linears = quantized_linears(open_fixture("hqq", case, tmp_path))
+    assert len(linears) == 7
+    for linear in linears.values():
         check_native(linear)
 
 

@@ -38,8 +38,9 @@ def test_decodes_to_what_mlx_decodes(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", _EXACT)
 def test_is_held_bit_for_bit(case: str, tmp_path: Path) -> None:
-    source = open_fixture("mlx", case, tmp_path)
-    for linear in quantized_linears(source).values():
+    linears = quantized_linears(open_fixture("mlx", case, tmp_path))
+    assert len(linears) == 9
+    for linear in linears.values():
         check_native(linear)
 
 
@@ -149,6 +150,7 @@ def test_zero_and_negative_scales_are_exact(tmp_path: Path) -> None:
 
     folder = edit_tensors(copy_fixture("mlx", "bits4", tmp_path / "mlx"), change)
     check_native(quantized_linears(open_source(folder))[_DOWN])
+    assert convert(folder, tmp_path / "out").num_exact == 9
 
 
 def test_an_exponent_that_means_nan_is_refused(tmp_path: Path) -> None:

@@ -62,20 +62,21 @@ def _check_no_byte_twice(hub: FakeHub, name: str) -> None:
         assert 0 <= again <= CHUNK_BYTES + _BUFFERED_BYTES
 
 
-def _check_end(hub: FakeHub, home: Path) -> None:
+def _finish(hub: FakeHub, home: Path) -> bytes:
+    """Pulls what is missing; returns what then lies there."""
     done = run(hub, home, "pull", REPO, "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     by_name = {file["path"]: file["sha256"] for file in document["files"]}
     assert by_name[NAME] == hashlib.sha256(CONTENT).hexdigest()
-    assert (Path(document["path"]) / NAME).read_bytes() == CONTENT
     _check_no_byte_twice(hub, NAME)
     assert not list(home.rglob(f"*{SUFFIX}"))
+    return (Path(document["path"]) / NAME).read_bytes()
 
 
 def test_killed_downloads_go_on(hub: FakeHub, tmp_path: Path) -> None:
     _kill_often(hub, tmp_path / "hf", 2)
-    _check_end(hub, tmp_path / "hf")
+    assert _finish(hub, tmp_path / "hf") == CONTENT
 
 
 @pytest.mark.slow
@@ -111,7 +112,7 @@ def test_twenty_kills_of_files_side_by_side(hub: FakeHub, tmp_path: Path) -> Non
 def test_twenty_kills(hub: FakeHub, tmp_path: Path) -> None:
     _kill_often(hub, tmp_path / "hf", 20)
     assert len(hub.sent(NAME)) >= 15, "the kills hit the download"
-    _check_end(hub, tmp_path / "hf")
+    assert _finish(hub, tmp_path / "hf") == CONTENT
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="consoles have no signals to one process")
@@ -137,7 +138,7 @@ def test_an_interrupt_keeps_the_file_and_says_how_to_go_on(hub: FakeHub, tmp_pat
 def test_a_cut_network_goes_on_by_itself(hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.cuts = [len(CONTENT) * 2 // 5]
     hub.faults.pause_s = 0.0
-    _check_end(hub, tmp_path / "hf")
+    assert _finish(hub, tmp_path / "hf") == CONTENT
     assert len(hub.sent(NAME)) == 2
 
 

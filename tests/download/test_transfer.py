@@ -132,6 +132,7 @@ def test_a_partial_file_that_is_too_long_is_of_no_use(hub: FakeHub, partial: Pat
 def test_errors_of_the_server_pass(hub: FakeHub, partial: Path) -> None:
     hub.faults.refusals = [(503, {}), (500, {})]
     arrived, meter = _fetch(hub, partial)
+    assert hub.faults.refusals == [], "it met both"
     check_arrived(hub, partial, arrived, meter)
 
 

@@ -111,13 +111,18 @@ class Session:
         elif self.asked:
             self.run.cancel(self.asked[number % len(self.asked)][0])
 
-    def check(self) -> None:
-        for request, number, sampling in self.asked:
-            wanted, said = self.alone(number, sampling), self.run.ids(request)
-            is_cancelled = self.run.reason(request) is FinishReason.CANCELLED
-            assert said == (wanted[: len(said)] if is_cancelled else wanted)
-        metrics = self.run.engine.metrics()
-        assert (metrics.num_running, metrics.num_waiting, metrics.pages_used) == (0, 0, 0)
+    def said(self) -> list[list[int]]:
+        """Of each request that was made."""
+        return [self.run.ids(request) for request, _, _ in self.asked]
+
+    def wanted(self) -> list[list[int]]:
+        """What each says alone, as far as it came where it was cancelled."""
+        return [self._wanted(*asked) for asked in self.asked]
+
+    def _wanted(self, request: Request, number: int, sampling: int) -> list[int]:
+        alone = self.alone(number, sampling)
+        is_cancelled = self.run.reason(request) is FinishReason.CANCELLED
+        return alone[: len(self.run.ids(request))] if is_cancelled else alone
 
 
 @pytest.fixture(scope="module")
@@ -155,4 +160,6 @@ def test_any_coming_and_going_changes_no_reply(
         for action in actions:
             session.act(*action)
         run.finish()
-        session.check()
+        assert session.said() == session.wanted()
+        metrics = run.engine.metrics()
+        assert (metrics.num_running, metrics.num_waiting, metrics.pages_used) == (0, 0, 0)
