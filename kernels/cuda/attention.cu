@@ -141,7 +141,7 @@ __device__ __forceinline__ int dimension_of(int fragment, int row) {
     return fragment / 4 * 64 + row % 8 * 8 + fragment % 4 * 2 + row / 8;
 }
 
-// A block's result of one query: HEAD_DIM sums, then maximum and weight.
+// What the warps of a block tell each other.
 struct Shared {
     __align__(16) half queries[kMaxQueries][HEAD_DIM + 8];  // 8 more: rows on different banks
     float maximum[kWarps][kMaxQueries], weight[kWarps][kMaxQueries];
@@ -151,7 +151,7 @@ struct Shared {
 };
 
 // Joins the four warps' states in order: sums relative to the block's maximum.
-__device__ void join_warps(State& state, Shared& shared, int num_queries) {
+__device__ void join_warps(State& state, Shared& shared) {
     const int warp = threadIdx.x / kWarp, g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
 #pragma unroll
     for (int column = 0; column < 2; ++column) {
@@ -292,7 +292,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) attend(const DecodeArg
         add_values(args, find_rows(args, slot, kv_head, first, value_rows, span), weights, state);
         __syncwarp();
     }
-    join_warps(state, shared, num_queries);
+    join_warps(state, shared);
     if (first_split == last_split) {
         store_single(args, shared, row, first_head, num_queries);
         return;

@@ -1,5 +1,5 @@
-// Rows of a packed matrix as numbers: the embedding of tokens, and pieces of a matrix for dense products. One block a
-// row. Macros: as in gemv.cu (BITS, SCHEME, GROUP, SCALE_TYPE, BIAS_TYPE).
+// Rows of a packed matrix as numbers: the embedding of tokens. One block a row. Macros: as in gemv.cu (BITS, SCHEME,
+// GROUP, SCALE_TYPE, BIAS_TYPE).
 #include "gemv.cuh"
 #include "tiles.cuh"
 
@@ -9,10 +9,8 @@ constexpr int kUnitGroups = kIsWide ? 1 : kUnitColumns / GROUP;
 
 struct RowsArgs {
     GemvArgs matrix;    // codes, scales and sizes alone
-    const int* rows;    // [gridDim.x] or null: first_row, first_row + 1, ...
-    float* floats;      // [gridDim.x][in_features]; or null
-    half* halfs;        // likewise
-    int first_row;
+    const int* rows;    // [gridDim.x]
+    float* floats;      // [gridDim.x][in_features]
     float multiplier;
 };
 
@@ -95,12 +93,10 @@ __device__ float weight_at(const GemvArgs& m, int row, int column) {
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) read_rows(const RowsArgs args) {
-    const int row = args.rows ? args.rows[blockIdx.x] : args.first_row + static_cast<int>(blockIdx.x);
-    const size_t out = static_cast<size_t>(blockIdx.x) * args.matrix.in_features;
+    const int row = args.rows[blockIdx.x];
+    float* out = args.floats + static_cast<size_t>(blockIdx.x) * args.matrix.in_features;
     for (int column = threadIdx.x; column < args.matrix.in_features; column += kThreads) {
         const float v = weight_at(args.matrix, row, column) * args.multiplier;
-        const int input = args.matrix.perm ? args.matrix.perm[column] : column;
-        if (args.floats) args.floats[out + input] = v;
-        if (args.halfs) args.halfs[out + input] = __float2half_rn(v);
+        out[args.matrix.perm ? args.matrix.perm[column] : column] = v;
     }
 }

@@ -13,8 +13,7 @@ NORM_THREADS = 256
 ROWS_ARGS = np.dtype(
     [
         ("matrix", GEMV_ARGS),
-        *((name, np.uintp) for name in ("rows", "floats", "halfs")),
-        ("first_row", np.int32),
+        *((name, np.uintp) for name in ("rows", "floats")),
         ("multiplier", np.float32),
     ],
     align=True,

@@ -1,4 +1,4 @@
-"""rows.cu against float64: every scheme, group and width, chosen rows and runs of them."""
+"""rows.cu against float64: every scheme, group and width, any rows."""
 
 from __future__ import annotations
 
@@ -19,38 +19,32 @@ from tests.kernels.cuda_matrices import VARIANTS, Matrix, create_matrix
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
 
 Build = Callable[[Path, Any], HostModule]
-SHAPE, WANTED, MULTIPLIER = (37, 600), np.array([36, 0, 17, 8, 17], np.int32), 1.5
+SHAPE, WANTED, MULTIPLIER = (37, 600), np.array([36, 0, 17, 8, 17, 14, 15, 16, 18], np.int32), 1.5
 
 
 def read_rows(
-    matrix: Matrix, count: int, build: Build = build_host_module, **fields: Any
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float16]]:
-    """As floats and as halfs."""
-    out = {
-        "floats": np.full((count, matrix.shape[1]), np.nan, np.float32),
-        "halfs": np.full((count, matrix.shape[1]), np.nan, np.float16),
-    }
+    matrix: Matrix,
+    rows: npt.NDArray[np.int32],
+    build: Build = build_host_module,
+    perm: npt.NDArray[np.int32] | None = None,
+) -> npt.NDArray[np.float32]:
+    floats = np.full((len(rows), matrix.shape[1]), np.nan, np.float32)
     inner = {name: np.ascontiguousarray(array) for name, array in matrix.arrays.items()}
     named = {f"matrix.{name}": value for name, value in {**matrix.sizes, **inner}.items()}
-    perm = fields.pop("perm", None)
     if perm is not None:
         named["matrix.perm"] = perm
     module = build(SOURCE_DIR / "rows.cu", matrix.variant.layout_macros)
-    everything = {**named, **out, "multiplier": MULTIPLIER, **fields}
-    module.launch_struct("read_rows", (count,), (ROWS_THREADS,), ROWS_ARGS, everything)
-    return out["floats"], out["halfs"]
+    everything = {**named, "rows": rows, "floats": floats, "multiplier": MULTIPLIER}
+    module.launch_struct("read_rows", (len(rows),), (ROWS_THREADS,), ROWS_ARGS, everything)
+    return floats
 
 
 def check(name: str, build: Build = build_host_module) -> None:
-    """Rows that are chosen, as an embedding's are, and some in a run."""
+    """Rows that are chosen, as an embedding's are."""
     variant, group = VARIANTS[name]
     matrix = create_matrix(variant, SHAPE, group)
-    wanted = MULTIPLIER * matrix.weight
-    floats, halfs = read_rows(matrix, len(WANTED), build, rows=WANTED)
-    assert np.allclose(floats, wanted[WANTED], rtol=1e-6, atol=1e-6)
-    assert np.array_equal(halfs, floats.astype(np.float16))
-    floats, _ = read_rows(matrix, 5, build, first_row=14)
-    assert np.allclose(floats, wanted[14:19], rtol=1e-6, atol=1e-6)
+    floats = read_rows(matrix, WANTED, build)
+    assert np.allclose(floats, MULTIPLIER * matrix.weight[WANTED], rtol=1e-6, atol=1e-6)
 
 
 # Each is compiled by itself: the default suite has one of each width.
@@ -68,5 +62,5 @@ def test_columns_are_put_where_they_belong() -> None:
     variant, group = VARIANTS["w4-zero-g64"]
     matrix = create_matrix(variant, SHAPE, group)
     perm = np.random.default_rng(1).permutation(SHAPE[1]).astype(np.int32)
-    floats, _ = read_rows(matrix, 3, first_row=2, perm=perm)
-    assert np.allclose(floats[:, perm], MULTIPLIER * matrix.weight[2:5], rtol=1e-6, atol=1e-6)
+    floats = read_rows(matrix, WANTED, perm=perm)
+    assert np.allclose(floats[:, perm], MULTIPLIER * matrix.weight[WANTED], rtol=1e-6, atol=1e-6)
