@@ -22,6 +22,7 @@ from app.ui.closing import Closing
 from app.ui.controllers import Controllers
 from app.ui.desk import Desk
 from app.ui.dialogs.remote_dialog import RemoteDialog
+from app.ui.dialogs.shortcuts_dialog import ShortcutsDialog
 from app.ui.dialogs.source_dialog import SourceDialog
 from app.ui.drops import Drops
 from app.ui.language import Language
@@ -36,7 +37,7 @@ from app.ui.pages.settings_page import SettingsPage
 from app.ui.pages.validate_page import ValidatePage
 from app.ui.problems import describe
 from app.ui.sentences import shown
-from app.ui.shortcuts import create_shortcuts
+from app.ui.shortcuts import create_shortcuts, list_shortcuts
 from app.ui.theme import Theme
 from app.ui.tray import Tray
 from app.ui.ways import Ways
@@ -275,6 +276,10 @@ class MainWindow(QMainWindow):
     def ask_for_remote(self) -> None:
         """Asks which other server shall answer."""
         RemoteDialog(self._controllers.remote, self).open()
+
+    def show_shortcuts(self) -> None:
+        """Shows all keys that do something."""
+        ShortcutsDialog(list_shortcuts(self), self).open()
 
     def quit(self) -> None:
         """Ends the program, also where closing the window would leave it in the tray."""

@@ -42,6 +42,7 @@ class Wiring(QObject):
         page.starter_requested.connect(window.chat_with_starter)
         page.model_requested.connect(window.load_model)
         page.top_bar.picker.remote_requested.connect(window.ask_for_remote)
+        page.conversations.shortcuts_requested.connect(window.show_shortcuts)
         self._controllers.library.entries_changed.connect(page.set_entries)
 
     def _connect_machine(self) -> None:

@@ -369,8 +369,8 @@
         <translation>新对话（Ctrl+N）</translation>
     </message>
     <message>
-        <source>Import and export</source>
-        <translation>导入和导出</translation>
+        <source>Import, export, shortcuts</source>
+        <translation>导入、导出与快捷键</translation>
     </message>
     <message>
         <source>Folder</source>
@@ -403,6 +403,10 @@
     <message>
         <source>Export all as JSON…</source>
         <translation>全部导出为 JSON…</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts (F1)</source>
+        <translation>键盘快捷键 (F1)</translation>
     </message>
     <message>
         <source>Chats</source>
@@ -2235,6 +2239,18 @@
         <translation>模型库会显示占用空间的内容以及可以删除的内容。</translation>
     </message>
     <message>
+        <source>A file cannot be read or written</source>
+        <translation>文件无法读取或写入</translation>
+    </message>
+    <message>
+        <source>It is in use right now</source>
+        <translation>正在使用中</translation>
+    </message>
+    <message>
+        <source>The port cannot be used</source>
+        <translation>端口无法使用</translation>
+    </message>
+    <message>
         <source>Not enough memory</source>
         <translation>内存不足</translation>
     </message>
@@ -2265,6 +2281,10 @@
     <message>
         <source>The hub denied access</source>
         <translation>模型站拒绝访问</translation>
+    </message>
+    <message>
+        <source>The hub is not asked</source>
+        <translation>不会查询模型库</translation>
     </message>
     <message>
         <source>The hub does not answer</source>
@@ -3403,10 +3423,6 @@
         <translation>询问服务器的进程意外结束。</translation>
     </message>
     <message>
-        <source>The report of {name} could not be saved: {reason}.</source>
-        <translation>无法保存 {name} 的报告：{reason}。</translation>
-    </message>
-    <message>
         <source>The engine&apos;s process has ended.</source>
         <translation>引擎的进程已结束。</translation>
     </message>
@@ -3445,10 +3461,6 @@
     <message>
         <source>{folder} is in the way.</source>
         <translation>{folder} 挡住了去路。</translation>
-    </message>
-    <message>
-        <source>{output} could not be written: {reason}.</source>
-        <translation>无法写入 {output}：{reason}。</translation>
     </message>
     <message>
         <source>{name} cannot be exported as {format}: {why}; convert it with --grid w4 or w8 first.</source>
@@ -3641,10 +3653,6 @@
     <message>
         <source>{checkpoint} was not made of {source}.</source>
         <translation>{checkpoint} 不是由 {source} 转换而来的。</translation>
-    </message>
-    <message>
-        <source>{name} could not be written: {reason}.</source>
-        <translation>无法写入 {name}：{reason}。</translation>
     </message>
     <message>
         <source>Not evaluated: {reason}</source>
@@ -5219,14 +5227,6 @@
         <translation>{target} 已存在；没有移动任何内容。</translation>
     </message>
     <message>
-        <source>The move cannot be recorded in {folder} ({reason}); nothing was moved.</source>
-        <translation>无法在 {folder} 中记录这次移动（{reason}）；没有移动任何内容。</translation>
-    </message>
-    <message>
-        <source>{name} could not be moved ({reason}); what is moved already stays in {target}, and the move can go on.</source>
-        <translation>无法移动 {name}（{reason}）；已移动的部分留在 {target}，可以继续移动。</translation>
-    </message>
-    <message>
         <source>{kept} was being replaced when the program was cut short; this is the older one.</source>
         <translation>程序中断时正在替换 {kept}；这是较旧的一个。</translation>
     </message>
@@ -5259,10 +5259,6 @@
         <translation>{name} 正在{purpose}；没有移除任何内容。</translation>
     </message>
     <message>
-        <source>{name} could not be deleted ({reason}).</source>
-        <translation>无法删除 {name}（{reason}）。</translation>
-    </message>
-    <message>
         <source>{name} holds folders that are not part of a checkpoint; nothing was removed.</source>
         <translation>{name} 含有不属于检查点的文件夹；没有移除任何内容。</translation>
     </message>
@@ -5285,10 +5281,6 @@
     <message>
         <source>{name} could not be moved to the trash ({reason}).</source>
         <translation>无法把 {name} 移到回收站（{reason}）。</translation>
-    </message>
-    <message>
-        <source>{name} could not be brought back ({reason}).</source>
-        <translation>无法恢复 {name}（{reason}）。</translation>
     </message>
     <message>
         <source>{file} is not the hub&apos;s.</source>
@@ -7620,6 +7612,108 @@
     <message>
         <source>Free of what is needed: {n} %</source>
         <translation>可用占所需的 {n} %</translation>
+    </message>
+</context>
+<context>
+    <name>Shortcuts</name>
+    <message>
+        <source>Conversation</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Writing</source>
+        <translation>书写</translation>
+    </message>
+    <message>
+        <source>Library</source>
+        <translation>模型库</translation>
+    </message>
+    <message>
+        <source>Pages</source>
+        <translation>页面</translation>
+    </message>
+    <message>
+        <source>Window</source>
+        <translation>窗口</translation>
+    </message>
+    <message>
+        <source>Show this list</source>
+        <translation>显示此列表</translation>
+    </message>
+    <message>
+        <source>Convert a file</source>
+        <translation>转换文件</translation>
+    </message>
+    <message>
+        <source>Larger text</source>
+        <translation>放大文字</translation>
+    </message>
+    <message>
+        <source>Smaller text</source>
+        <translation>缩小文字</translation>
+    </message>
+    <message>
+        <source>Text of the usual size</source>
+        <translation>恢复文字大小</translation>
+    </message>
+    <message>
+        <source>Close the window</source>
+        <translation>关闭窗口</translation>
+    </message>
+    <message>
+        <source>Send the message</source>
+        <translation>发送消息</translation>
+    </message>
+    <message>
+        <source>Start a new line</source>
+        <translation>换行</translation>
+    </message>
+    <message>
+        <source>Show the model in the file manager</source>
+        <translation>在文件管理器中显示模型</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>新对话</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>Search the conversations</source>
+        <translation>搜索对话</translation>
+    </message>
+    <message>
+        <source>Stop the reply</source>
+        <translation>停止回复</translation>
+    </message>
+    <message>
+        <source>Ask for another reply</source>
+        <translation>重新生成回复</translation>
+    </message>
+    <message>
+        <source>Let the reply go on</source>
+        <translation>继续回复</translation>
+    </message>
+    <message>
+        <source>Show or hide the conversations</source>
+        <translation>显示或隐藏对话列表</translation>
+    </message>
+    <message>
+        <source>Show or hide the settings and plots</source>
+        <translation>显示或隐藏设置与图表</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutsDialog</name>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
     </message>
 </context>
 <context>

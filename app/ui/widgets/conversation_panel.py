@@ -43,6 +43,7 @@ class ConversationPanel(QFrame):
         move_requested(conversation_id, folder): '' takes it out of its folder.
         export_requested(conversation_id, suffix): `.md` or `.json`; '' for all of them.
         import_requested
+        shortcuts_requested: show the list of keys.
         search_changed: `query` or `folder` is another.
     """
 
@@ -54,6 +55,7 @@ class ConversationPanel(QFrame):
     move_requested = Signal(str, str)
     export_requested = Signal(str, str)
     import_requested = Signal()
+    shortcuts_requested = Signal()
     search_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -64,7 +66,7 @@ class ConversationPanel(QFrame):
         self.search_field = QLineEdit()
         self._nothing = QLabel()
         self.new_button = IconButton("plus", self.tr("New chat (Ctrl+N)"))
-        self.more_button = IconButton("more", self.tr("Import and export"))
+        self.more_button = IconButton("more", self.tr("Import, export, shortcuts"))
         self.folder_button = ChoiceButton(self.tr("Folder"), self._folder_choices(()))
         self._folders: tuple[str, ...] = ()
         self._menu: ConversationMenu | None = None
@@ -169,6 +171,8 @@ class ConversationPanel(QFrame):
         menu.addAction(
             self.tr("Export all as JSON…"), lambda: self.export_requested.emit("", ".json")
         )
+        menu.addSeparator()
+        menu.addAction(self.tr("Keyboard shortcuts (F1)"), self.shortcuts_requested.emit)
         self.more_button.setMenu(menu)
         self.more_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
 
