@@ -71,15 +71,15 @@ CONFIGS = {
         "qwen3", "Qwen3ForCausalLM", (2560, 9728, 36, 32, 8, 128, 151936), is_tied=True
     ),
 }
-# Linears and lm_head in groups of 128, the head at 8 bits, in GB; keys and values of a token in kB.
-# Worked out by hand from the published numbers of parameters: (linears * (bits + 1 / 8) + head *
-# 8.125) / 8.
+# Linears at 8, 4 and 3 bits and lm_head at 8, all in groups of 128, in GB; keys and values of a
+# token in kB. Worked out by hand from the published numbers of parameters:
+# (linears * (bits + 1 / 8) + head * 8.125) / 8.
 PUBLISHED = {
-    "Qwen2.5-3B": (1.747, 1.400, 36.9),
-    "Qwen2.5-7B": (3.918, 3.102, 57.3),
-    "Llama-3.2-1B": (0.769, 0.647, 32.8),
-    "Llama-3.2-3B": (1.853, 1.501, 114.7),
-    "Qwen3-4B": (2.268, 1.814, 147.5),
+    "Qwen2.5-3B": ({8: 3.134, 4: 1.747, 3: 1.400}, 36.9),
+    "Qwen2.5-7B": ({8: 7.181, 4: 3.918, 3: 3.102}, 57.3),
+    "Llama-3.2-1B": ({8: 1.255, 4: 0.769, 3: 0.647}, 32.8),
+    "Llama-3.2-3B": ({8: 3.263, 4: 1.853, 3: 1.501}, 114.7),
+    "Qwen3-4B": ({8: 4.085, 4: 2.268, 3: 1.814}, 147.5),
 }
 CARD = Card("RTX 3050 Laptop GPU", (8, 6), 16, 4 * GIB, (12, 4), "0000:01:00.0")
 LAPTOP = VramState("RTX 3050 Laptop GPU", 4 * GIB, 120 * MIB, 200 * MIB, 256 * MIB)
@@ -96,14 +96,19 @@ def weights_bytes(spec: ModelSpec, bits: int, num_full_layers: int = 0) -> int:
     return sum_weights(spec, size)
 
 
+@pytest.mark.parametrize("bits", [8, 4, 3])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_weights_and_cache_are_the_published_ones(name: str) -> None:
+def test_weights_and_cache_are_the_published_ones(name: str, bits: int) -> None:
     spec = create_spec(CONFIGS[name])
-    four, three, kilobytes = PUBLISHED[name]
+    gigabytes, kilobytes = PUBLISHED[name][0][bits], PUBLISHED[name][1]
+    size, wanted = weights_bytes(spec, bits), KvOptions(wanted_len=2048)
     # Norms and biases are in the plan and not in the published figures: less than two thousandths.
-    assert weights_bytes(spec, 4) == pytest.approx(four * 1e9, rel=2e-3)
-    assert weights_bytes(spec, 3) == pytest.approx(three * 1e9, rel=2e-3)
-    plan = plan_vram(spec, weights_bytes(spec, 3), LAPTOP, KvOptions(wanted_len=2048))
+    assert size == pytest.approx(gigabytes * 1e9, rel=2e-3)
+    if gigabytes * 1e9 + 2048 * kilobytes * 1e3 > LAPTOP.available_bytes:
+        with pytest.raises(MemoryShortageError, match="for a context of 2,048 tokens"):
+            plan_vram(spec, size, LAPTOP, wanted)
+        return
+    plan = plan_vram(spec, size, LAPTOP, wanted)
     assert plan.kv_bytes == 2048 * plan.kv_bytes_per_token
     assert plan.kv_bytes_per_token == pytest.approx(kilobytes * 1e3, rel=2e-3)
     assert plan.needed_bytes <= LAPTOP.available_bytes

@@ -61,6 +61,7 @@ SOURCES = {
 }
 BUDGETS: dict[str, dict[str, float]] = json.loads((SOURCE_DIR / "budgets.json").read_text("utf-8"))
 MAX_SHARED_BYTES = 99 << 10
+NUM_PARTS = 8  # of all modules
 # All of them; those but the first are slow tests, as the disassembler takes its time.
 DISASSEMBLED = [
     "sm_86",
@@ -98,10 +99,11 @@ def test_a_kernel_keeps_its_budget(name: str, architecture: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(NUM_PARTS))
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_no_common_form_spills_or_calls(architecture: str) -> None:
-    """Of all that a bundle ships."""
-    for source in dict.fromkeys(iter_sources()):
+def test_no_common_form_spills_or_calls(architecture: str, part: int) -> None:
+    """Of all that a bundle ships; in parts, so that none takes long on a busy machine."""
+    for source in list(iter_sources())[part::NUM_PARTS]:
         module = compile_module(source, architecture, ("--ptxas-options=-v",))
         found = numbers(r"(\d+) bytes (?:spill|stack frame)", module.log)
         assert found, source
