@@ -98,7 +98,7 @@ def turn_from_row(row: sqlite3.Row) -> Turn:
         created=_to_datetime(row["created"]),
         model_name=row["model_name"],
         stats=from_json(TurnStats, row["stats"]),
-        is_interrupted=row["state"] == "interrupted",
+        is_interrupted=row["state"] != "complete",
         attachments=attachments_from_json(row["attachments"]),
         parent_id=row["parent_id"],
         version=row["version"],

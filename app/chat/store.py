@@ -155,8 +155,8 @@ class ChatStore:
                 ),
             )
             ids = turn_tree.insert_all(self._connection, new_id, tree.turns)
-            last = value.turns[-1].turn_id if value.turns else None
-            turn_tree.set_leaf(self._connection, new_id, ids.get(last))
+            shown = (turn.turn_id for turn in reversed(value.turns) if turn.turn_id in ids)
+            turn_tree.set_leaf(self._connection, new_id, ids.get(next(shown, None)))
         return new_id
 
     def rename_conversation(self, conversation_id: str, title: str) -> None:

@@ -46,7 +46,8 @@ def read_all(connection: sqlite3.Connection, conversation_id: str) -> tuple[Turn
     """Every version of every turn that is saved whole or in part, parents first."""
     rows = connection.execute(
         f"""SELECT {_TURN} FROM turns AS t
-        WHERE t.conversation_id = ? AND t.is_deleted = 0 ORDER BY t.turn_id""",
+        WHERE t.conversation_id = ? AND t.is_deleted = 0
+            AND (t.content <> '' OR t.state <> 'streaming') ORDER BY t.turn_id""",
         (conversation_id,),
     ).fetchall()
     return tuple(turn_from_row(row) for row in rows)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +25,7 @@ _MAX_IMPORT_BYTES = 256 << 20
 class ConversationList(QObject):
     """Signals (on the GUI thread):
     changed(): `conversations` is to be read again.
-    imported(str): the last one that was brought in, by its id.
+    imported(str): the last one that was brought in or duplicated, by its id.
     exported(Path): the file that was written.
     failed(ErrorInfo)
     """
@@ -80,6 +82,13 @@ class ConversationList(QObject):
         """Brings a deleted conversation back."""
         with self._changing():
             self._store.restore_conversation(conversation_id)
+
+    def duplicate(self, conversation_id: str, title: str) -> None:
+        """Saves it once more, with all versions, under another title, and opens that."""
+        with self._changing():
+            tree = self._store.load_tree(conversation_id)
+            value = replace(tree.conversation, title=title, updated=datetime.now(UTC))
+            self.imported.emit(self._store.add_tree(replace(tree, conversation=value)))
 
     def export_markdown(self, conversation_id: str, path: Path) -> None:
         """What is shown of it, for people."""

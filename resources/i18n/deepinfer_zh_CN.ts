@@ -318,6 +318,10 @@
         <translation>重命名…</translation>
     </message>
     <message>
+        <source>Duplicate</source>
+        <translation>复制对话</translation>
+    </message>
+    <message>
         <source>Delete</source>
         <translation>删除</translation>
     </message>
@@ -360,6 +364,10 @@
     <message>
         <source>Name</source>
         <translation>名称</translation>
+    </message>
+    <message>
+        <source>{title} (copy)</source>
+        <translation>{title}（副本）</translation>
     </message>
 </context>
 <context>

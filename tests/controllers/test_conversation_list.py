@@ -62,6 +62,39 @@ def test_all_conversations_leave_and_come_back(
     assert sorted(titles(conversations)) == ["one", "one", "two", "two"]
 
 
+def test_a_duplicate_has_every_version_and_changes_alone(
+    qtbot: QtBot, conversations: ConversationList, store: ChatStore
+) -> None:
+    original = id_of(conversations, "one")
+    (question,) = store.load_conversation(original).turns
+    store.append_version(original, question, "hello again")
+    conversations.move(original, "Work")
+    with qtbot.waitSignal(conversations.imported) as blocker:
+        conversations.duplicate(original, "one (copy)")
+    assert titles(conversations, "Work") == ["one (copy)", "one"]
+    copy = id_of(conversations, "one (copy)")
+    assert blocker.args == [copy]
+    (shown,) = store.load_conversation(copy).turns
+    assert (shown.content, shown.version, shown.num_versions) == ("hello again", 2, 2)
+    store.append_turn(copy, "user", "only here")
+    assert len(store.load_conversation(original).turns) == 1
+
+
+@pytest.mark.parametrize(("written", "num_turns"), [("", 1), ("so far", 2)])
+def test_a_duplicate_made_while_a_reply_is_written_has_what_is_saved_of_it(
+    qtbot: QtBot, conversations: ConversationList, store: ChatStore, written: str, num_turns: int
+) -> None:
+    original = id_of(conversations, "one")
+    writer = store.begin_reply(original, "SmolLM2")
+    writer.append(written)
+    qtbot.waitUntil(lambda: store.load_conversation(original).turns[-1].content == written)
+    conversations.duplicate(original, "copy")
+    turns = store.load_conversation(id_of(conversations, "copy")).turns
+    assert len(turns) == num_turns
+    assert [turn.is_interrupted for turn in turns] == [False, True][:num_turns]
+    store.finish_reply(writer, None)
+
+
 def test_one_conversation_as_markdown(
     qtbot: QtBot, conversations: ConversationList, tmp_path: Path
 ) -> None:

@@ -126,8 +126,8 @@ def _texts(menu: QMenu) -> list[str]:
 def test_menu_of_a_conversation(qtbot: QtBot, conversations: ConversationPanel) -> None:
     conversations.show_folders(("Ideas", "work"))
     menu = conversations.create_menu(replace(ROWS[0], is_pinned=True, folder="work"))
-    assert _texts(menu) == ["Unpin", "Folder", "Rename…", "Export", "Delete"]
-    pin, folder, _, export, _, delete = menu.actions()
+    assert _texts(menu) == ["Unpin", "Folder", "Rename…", "Duplicate", "Export", "Delete"]
+    pin, folder, _, duplicate, export, _, delete = menu.actions()
     assert _texts(folder.menu()) == ["Ideas", "work", "Take out of the folder", "New folder…"]
     ideas, work, _, take_out, _ = folder.menu().actions()
     assert (ideas.isChecked(), work.isChecked()) == (False, True)
@@ -136,6 +136,7 @@ def test_menu_of_a_conversation(qtbot: QtBot, conversations: ConversationPanel) 
         (pin, conversations.pin_requested, ["a", False]),
         (ideas, conversations.move_requested, ["a", "Ideas"]),
         (take_out, conversations.move_requested, ["a", ""]),
+        (duplicate, conversations.duplicate_requested, ["a", f"{ROWS[0].title} (copy)"]),
         (markdown, conversations.export_requested, ["a", ".md"]),
         (document, conversations.export_requested, ["a", ".json"]),
         (delete, conversations.delete_requested, ["a"]),

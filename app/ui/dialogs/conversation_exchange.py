@@ -22,6 +22,7 @@ class ConversationExchange(QObject):
 
     def connect_panel(self, panel: ConversationPanel) -> None:
         """Answers what the panel asks for."""
+        panel.duplicate_requested.connect(self._list.duplicate)
         panel.export_requested.connect(self.ask_for_export)
         panel.import_requested.connect(self.ask_for_import)
 

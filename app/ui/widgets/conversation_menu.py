@@ -19,6 +19,7 @@ class ConversationMenu(QMenu):
         pin_requested(conversation_id, bool)
         move_requested(conversation_id, folder): '' takes it out of its folder.
         rename_requested(conversation_id, title)
+        duplicate_requested(conversation_id, title): the title of the copy.
         export_requested(conversation_id, suffix): `.md` or `.json`.
         delete_requested(conversation_id)
     """
@@ -26,6 +27,7 @@ class ConversationMenu(QMenu):
     pin_requested = Signal(str, bool)
     move_requested = Signal(str, str)
     rename_requested = Signal(str, str)
+    duplicate_requested = Signal(str, str)
     export_requested = Signal(str, str)
     delete_requested = Signal(str)
 
@@ -39,6 +41,7 @@ class ConversationMenu(QMenu):
         self.addAction(create_icon("pin"), pin, self._pin)
         self.addMenu(self._create_folder_menu(folders))
         self.addAction(create_icon("edit"), self.tr("Rename…"), self.rename)
+        self.addAction(create_icon("copy"), self.tr("Duplicate"), self._duplicate)
         self.addMenu(self._create_export_menu())
         self.addSeparator()
         self.addAction(create_icon("trash"), self.tr("Delete"), self._delete)
@@ -94,6 +97,10 @@ class ConversationMenu(QMenu):
 
     def _move(self, folder: str) -> None:
         self.move_requested.emit(self._id, folder)
+
+    def _duplicate(self) -> None:
+        title = self.tr("{title} (copy)").format(title=self._conversation.title)
+        self.duplicate_requested.emit(self._id, title)
 
     def _export(self, suffix: str) -> None:
         self.export_requested.emit(self._id, suffix)

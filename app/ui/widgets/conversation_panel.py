@@ -41,6 +41,7 @@ class ConversationPanel(QFrame):
         delete_requested(conversation_id)
         pin_requested(conversation_id, bool)
         move_requested(conversation_id, folder): '' takes it out of its folder.
+        duplicate_requested(conversation_id, title): the title of the copy.
         export_requested(conversation_id, suffix): `.md` or `.json`; '' for all of them.
         import_requested
         shortcuts_requested: show the list of keys.
@@ -53,6 +54,7 @@ class ConversationPanel(QFrame):
     delete_requested = Signal(str)
     pin_requested = Signal(str, bool)
     move_requested = Signal(str, str)
+    duplicate_requested = Signal(str, str)
     export_requested = Signal(str, str)
     import_requested = Signal()
     shortcuts_requested = Signal()
@@ -141,6 +143,7 @@ class ConversationPanel(QFrame):
         menu.pin_requested.connect(self.pin_requested)
         menu.move_requested.connect(self.move_requested)
         menu.rename_requested.connect(self.rename_requested)
+        menu.duplicate_requested.connect(self.duplicate_requested)
         menu.export_requested.connect(self.export_requested)
         menu.delete_requested.connect(self.delete_requested)
         return menu
