@@ -51,7 +51,13 @@ def write_papers(
 
 
 def check_papers(bundle: Path) -> None:
-    """PackagingError where a distribution lies in the bundle that the bill or the licences lack.
+    """PackagingError where the bill or the licences lack a distribution."""
+    if lacking := lacking_in_papers(bundle):
+        raise PackagingError(f"Bill or licences lack {', '.join(lacking)}.")
+
+
+def lacking_in_papers(bundle: Path) -> list[str]:
+    """Names of the distributions in the bundle that the bill or the licences lack.
 
     Asked of the folder itself: of the metadata that its distributions brought.
     """
@@ -63,8 +69,7 @@ def check_papers(bundle: Path) -> None:
         for path in (bundle / "_internal").glob("*.dist-info")
     }
     headed = set(re.findall(r"^={100}\n(\S+) [^\n]*: [^\n]+\n={100}$", licenses, re.MULTILINE))
-    if lacking := sorted((inside | billed) - (billed & headed)):
-        raise PackagingError(f"Bill or licences lack {', '.join(lacking)}.")
+    return sorted((inside | billed) - (billed & headed))
 
 
 def _readme(version: str, system: str, is_full: bool) -> str:
