@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,6 +107,44 @@ def test_a_built_module_needs_no_compiler(
         assert build.load_image(wanted, target, directory / "cache") == image
     assert built.find_built(AttentionVariant(80).rope_source, "sm_86") is None
     assert built.find_built(wanted, "sm_90") is None
+
+
+@pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC has no wheel here")
+def test_in_a_checkout_a_module_is_compiled_once_for_each_card_and_source(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, compiled = directory / "cache", list[tuple[ModuleSource, str]]()
+    compile_module, headers = build.compile_module, build.read_headers()
+
+    def count(source: ModuleSource, target: str) -> nvrtc.Compiled:
+        compiled.append((source, target))
+        return compile_module(source, target)
+
+    monkeypatch.setattr(build, "compile_module", count)
+    other = ModuleSource("norm.cu", (("UNUSED", "1"),))
+    wanted = [(NORM, "sm_86"), (NORM, "sm_90"), (other, "sm_86")]
+    first = [build.load_image(source, target, cache) for source, target in wanted]
+    assert [build.load_image(source, target, cache) for source, target in wanted] == first
+    assert compiled == wanted
+    # Whoever edits a header gets new modules, and whoever undoes it the old ones.
+    edited = {**headers, "norms.cuh": headers["norms.cuh"] + "\n"}
+    monkeypatch.setattr(build, "read_headers", lambda: edited)
+    build.load_image(NORM, "sm_86", cache)
+    monkeypatch.setattr(build, "read_headers", lambda: headers)
+    build.load_image(NORM, "sm_86", cache)
+    assert compiled == [*wanted, (NORM, "sm_86")]
+    assert len(list(cache.rglob("*.bin"))) == 4
+
+
+def test_instructions_are_written_in_one_header_each_with_a_twin() -> None:
+    """What fibers run instead of PTX stands beside it: no kernel has a branch of its own."""
+    texts = {path.name: path.read_text("utf-8") for path in SOURCE_DIR.glob("*.cu*")}
+    ptx = texts.pop("ptx.cuh")
+    assert not [name for name, text in texts.items() if re.search(r"\basm\b|__CUDA_ARCH__", text)]
+    branches = re.findall(r"#ifdef __CUDA_ARCH__\n(.*?)#else\n(.*?)#endif", ptx, re.DOTALL)
+    assert len(branches) == ptx.count("#ifdef") == ptx.count("#else") == ptx.count("#endif")
+    assert all(twin.strip() and "asm" not in twin for _, twin in branches)
+    assert sum(device.count("asm") for device, _ in branches) == len(re.findall(r"\basm\b", ptx))
 
 
 def test_modules_of_other_sources_do_not_count(
