@@ -29,15 +29,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def build(path: Path, macros: Any = ()) -> HostModule:
-    """As `build_host_module`."""
-    return ptx_module(ModuleSource(path.name, tuple(dict(macros).items())))
+@pytest.fixture
+def translated(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The files that ran as PTX: the tests of these modules build it in place of the twins."""
+    files: set[str] = set()
 
+    def build(path: Path, macros: Any = ()) -> HostModule:
+        files.add(path.name)
+        return ptx_module(ModuleSource(path.name, tuple(dict(macros).items())))
 
-@pytest.fixture(autouse=True)
-def of_ptx(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (attention, copy, delta_net, experts, latent):
+    for module in (attention, copy, delta_net, experts, latent, rows):
         monkeypatch.setattr(module, "build_host_module", build)
+    return files
 
 
 def rest_is_slow(names: Any, count: int) -> list[Any]:
@@ -50,43 +53,51 @@ def rest_is_slow(names: Any, count: int) -> list[Any]:
 @pytest.mark.parametrize(
     "name", rest_is_slow(sorted(VARIANTS, key=lambda name: name != "w3-zero-g32"), 1)
 )
-def test_rows(name: str) -> None:
-    rows.check(name, build)
+def test_rows(translated: set[str], name: str) -> None:
+    rows.test_rows_are_those_of_the_matrix(name)
+    assert translated == {"rows.cu"}
 
 
 @pytest.mark.parametrize("int8_kv", rest_is_slow((False, True), 1))
 @pytest.mark.parametrize("name", TURNINGS)
-def test_heads_of_few_rows_and_of_chunks(name: str, int8_kv: bool) -> None:
+def test_heads_of_few_rows_and_of_chunks(translated: set[str], name: str, int8_kv: bool) -> None:
     attention.test_heads_are_normed_turned_and_stored(name, int8_kv)
+    assert translated == {"attention.cu", "rope.cu"}
 
 
 @pytest.mark.parametrize("num_tokens", [1, 19])
 @pytest.mark.parametrize("name", experts.ROUTERS)
-def test_routers(name: str, num_tokens: int) -> None:
+def test_routers(translated: set[str], name: str, num_tokens: int) -> None:
     experts.test_the_router_chooses_and_weighs_as_float64(name, num_tokens)
+    assert translated == {"router.cu"}
 
 
-def test_sums_of_experts() -> None:
+def test_sums_of_experts(translated: set[str]) -> None:
     experts.test_the_experts_add_up(1, has_shared=True)
+    assert translated == {"experts.cu"}
 
 
-def test_copies() -> None:
+def test_copies(translated: set[str]) -> None:
     copy.test_every_element_is_copied(Schedule.REVERSE)
     copy.test_every_element_is_read(Schedule.GREEDY)
+    assert translated == {copy.SOURCE.file}
 
 
 @pytest.mark.slow
-def test_delta_nets() -> None:
+def test_delta_nets(translated: set[str]) -> None:
     delta_net.test_a_sequence_in_pieces_equals_float64(delta_net.Net())
+    assert translated == {"delta_net.cu"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", latent.CASES)
-def test_latent_attention(name: str) -> None:
+def test_latent_attention(translated: set[str], name: str) -> None:
     latent.test_attention_over_latent_vectors_equals_float64(name)
+    assert translated == {"latent_attention.cu"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("int8_kv", [False, True], ids=["halfs", "int8"])
-def test_latent_rows(int8_kv: bool) -> None:
+def test_latent_rows(translated: set[str], int8_kv: bool) -> None:
     latent.test_a_latent_row_is_normed_turned_and_stored(has_rope=True, int8_kv=int8_kv)
+    assert translated == {"latent.cu"}
