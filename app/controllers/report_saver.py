@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from app.controllers.file_saver import FileSaver
-from app.core.errors import ResourceError
+from app.core.errors import ResourceError, StorageError
+from app.core.sentence import Sentence
+from app.core.system_reason import refused, system_reason
 
 # As the worker writes them into the checkpoint; the second only where grids were evaluated.
 _CONVERSION, _EVALUATION = "conversion_report", "evaluation"
@@ -54,13 +56,13 @@ def save_texts(markdown: str, document: str, target: Path) -> Path:
 
 
 def _describe(name: str, error: OSError | ValueError) -> ResourceError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return ResourceError(
-        "The report of {name} could not be saved: {reason}.",
-        name=name,
-        reason=reason,
-        detail=repr(error),
+    reason = system_reason(error) if isinstance(error, OSError) else str(error)
+    sentence = Sentence(
+        "The report of {name} could not be saved: {reason}.", name=name, reason=reason
     )
+    if isinstance(error, OSError):
+        return refused(error, sentence)
+    return StorageError(sentence, detail=repr(error))
 
 
 def _read_reports(checkpoint: Path) -> tuple[str, str]:

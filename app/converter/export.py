@@ -17,9 +17,10 @@ from app.checkpoint.reader import Checkpoint
 from app.converter.export_plan import ExportFormat, ExportPlan, plan_export
 from app.converter.export_writer import ExportWriter, Listener
 from app.converter.output_guard import check_free_space
-from app.core.errors import OutputExistsError, ResourceError, UnsupportedError, UsageError
+from app.core.errors import OutputExistsError, UnsupportedError, UsageError
 from app.core.jobs import CancelToken, cancellable_by
-from app.core.system_reason import system_reason
+from app.core.sentence import Sentence
+from app.core.system_reason import refused, system_reason
 from app.spec.registry import weight_names
 from app.spec.weight_names import LLAMA_NAMES
 
@@ -103,11 +104,13 @@ def _whole_or_nothing(output: Path) -> Iterator[Path]:
             output.rmdir()  # it is empty
         folder.rename(output)
     except OSError as error:
-        raise ResourceError(
-            "{output} could not be written: {reason}.",
-            output=output.name,
-            reason=system_reason(error),
-            detail=repr(error),
+        raise refused(
+            error,
+            Sentence(
+                "{output} could not be written: {reason}.",
+                output=output.name,
+                reason=system_reason(error),
+            ),
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

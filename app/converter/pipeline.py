@@ -40,12 +40,12 @@ from app.core.conversion_events import (
     GridEvaluation,
     TensorReport,
 )
-from app.core.errors import AppError, JobCancelledError, ResourceError, UsageError
+from app.core.errors import AppError, JobCancelledError, UsageError
 from app.core.events import Event
 from app.core.holds import held
 from app.core.jobs import CancelToken, cancellable_by
 from app.core.sentence import Sentence
-from app.core.system_reason import system_reason
+from app.core.system_reason import refused, system_reason
 
 _TOOL = f"deepinfer {__version__}"
 Listener = Callable[[Event], None]
@@ -266,11 +266,13 @@ def _leaving_nothing(work: WorkDir, *, keep: bool) -> Iterator[None]:
             work.remove()
         if not isinstance(error, OSError):
             raise
-        raise ResourceError(
-            "{name} could not be written: {reason}.",
-            name=work.output.name,
-            reason=system_reason(error),
-            detail=repr(error),
+        raise refused(
+            error,
+            Sentence(
+                "{name} could not be written: {reason}.",
+                name=work.output.name,
+                reason=system_reason(error),
+            ),
         ) from error
 
 

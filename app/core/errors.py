@@ -41,6 +41,14 @@ class RoomError(ResourceError):
     """A volume has too little room."""
 
 
+class StorageError(ResourceError):
+    """The system does not let a file be read, written, moved or deleted."""
+
+
+class InUseError(ResourceError):
+    """What would be changed is in use, here or by another program."""
+
+
 class PortBusyError(ResourceError):
     """A port cannot be listened on; `free_port` could be."""
 
@@ -78,6 +86,10 @@ class OutOfMemoryError(ResourceError):
 
 class HubAccessError(InvalidSourceError):
     """A hub wants a token, another one, or its terms accepted; the sentence names the page."""
+
+
+class HubOfflineError(ResourceError):
+    """A hub must not be asked: the user wants it so."""
 
 
 class HubSilentError(ResourceError):

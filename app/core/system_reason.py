@@ -6,9 +6,11 @@ import errno
 import os
 from pathlib import Path
 
-from app.core.errors import AppError, ResourceError
+from app.core.errors import AppError, ResourceError, RoomError, StorageError
 from app.core.sentence import Sentence
 
+# A volume that is full, and a user's share of it.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 # In the words of Linux' C library, which Python repeats.
 _REASONS = {
     errno.EACCES: Sentence("Permission denied"),
@@ -36,13 +38,16 @@ def system_reason(error: OSError) -> str:
     return _REASONS[error.errno]
 
 
+def refused(error: OSError, sentence: Sentence) -> ResourceError:
+    """What the system's refusal leads to, told in `sentence`: a full disk is told as one."""
+    kind = RoomError if error.errno in FULL else StorageError
+    return kind(sentence, detail=repr(error))
+
+
 def to_app_error(error: OSError) -> AppError:
     """The sentence where nobody knew a better one: which file, and what is against it."""
+    reason = system_reason(error)
     if not isinstance(error.filename, str | os.PathLike):
-        return ResourceError("{reason}.", reason=system_reason(error), detail=repr(error))
-    return ResourceError(
-        "{name}: {reason}.",
-        name=Path(error.filename).name,
-        reason=system_reason(error),
-        detail=repr(error),
-    )
+        return refused(error, Sentence("{reason}.", reason=reason))
+    name = Path(error.filename).name
+    return refused(error, Sentence("{name}: {reason}.", name=name, reason=reason))

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from huggingface_hub.file_download import are_symlinks_supported, repo_folder_name
 
-from app.core.errors import OutputExistsError, ResourceError, UsageError
+from app.core.errors import OutputExistsError, StorageError, UsageError
 from app.download.digests import read_digests
 from app.download.partial import SUFFIX
 from app.hub.client import HubClient, cache_root
@@ -155,7 +155,7 @@ def _move(partial: Path, target: Path) -> None:
     try:
         os.replace(partial, target)
     except FileNotFoundError as error:
-        raise ResourceError(
+        raise StorageError(
             "{folder} was moved or deleted while a file was downloaded into it; begin the "
             "download again.",
             folder=partial.parent,

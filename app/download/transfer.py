@@ -20,12 +20,13 @@ from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 from app.core.errors import (
     HubBusyError,
     HubSilentError,
+    InUseError,
     InvalidSourceError,
     ResourceError,
-    RoomError,
 )
 from app.core.jobs import check_cancelled
 from app.core.sentence import Sentence
+from app.core.system_reason import FULL, refused
 from app.core.units import format_bytes
 from app.download.partial import PartialFile
 from app.download.progress import FileState, Meter
@@ -44,7 +45,6 @@ _WAITS_S = (1.0, 2.0, 4.0, 8.0)
 # A hub that is busy is waited for so long, and so often.
 _LONGEST_WAIT_S = 120.0
 _NAP_S = 0.1
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _BROKEN = (ConnectError, TimeoutException, RemoteProtocolError, NetworkError)
 
 _log = logging.getLogger(__name__)
@@ -139,7 +139,7 @@ class Transfer:
         except HubSilentError as error:
             return error
         except OSError as error:
-            if error.errno in (*_FULL, errno.EFBIG):
+            if error.errno in (*FULL, errno.EFBIG):
                 raise _no_room(file, target, error) from error
             if error.errno is None:  # huggingface_hub: an answer shorter or longer than the file
                 return error
@@ -177,7 +177,7 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise ResourceError(
+        raise InUseError(
             "Another process downloads the same file already.", detail=str(path)
         ) from error
     try:
@@ -188,7 +188,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _no_room(file: RemoteFile, target: PartialFile, error: OSError) -> ResourceError:
     done = format_bytes(target.num_bytes)
-    if error.errno in _FULL:
+    if error.errno in FULL:
         problem = Sentence("The disk is full after {done} of {file}", done=done, file=file.path)
     else:  # FAT32 ends at 4 GiB
         problem = Sentence(
@@ -196,9 +196,8 @@ def _no_room(file: RemoteFile, target: PartialFile, error: OSError) -> ResourceE
             done=done,
             file=file.path,
         )
-    kind = RoomError if error.errno in _FULL else ResourceError
     sentence = Sentence("{problem}; what has arrived is kept.", problem=problem)
-    return kind(sentence, detail=repr(error))
+    return refused(error, sentence)
 
 
 def _given_up(file: RemoteFile, error: Exception) -> ResourceError:

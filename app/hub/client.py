@@ -184,7 +184,7 @@ def license_of(info: ModelInfo) -> str:
 
 def _to_repository(repo_id: str, info: ModelInfo) -> Repository:
     if not info.sha:
-        raise ResourceError(
+        raise HubSilentError(
             "The hub did not say which commit of {repo_id} it lists.", repo_id=repo_id
         )
     gguf = info.gguf if isinstance(info.gguf, dict) else {}
@@ -202,7 +202,7 @@ def _to_repository(repo_id: str, info: ModelInfo) -> Repository:
 def _to_file(repo_id: str, sibling: RepoSibling) -> RemoteFile:
     etag = sibling.lfs.sha256 if sibling.lfs else sibling.blob_id
     if etag is None or sibling.size is None:
-        raise ResourceError(
+        raise HubSilentError(
             "The hub did not say size and digest of {file}.", file=sibling.rfilename
         )
     return RemoteFile(sibling.rfilename, sibling.size, etag, sibling.lfs is not None)

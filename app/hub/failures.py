@@ -22,9 +22,9 @@ from app.core.errors import (
     AppError,
     HubAccessError,
     HubBusyError,
+    HubOfflineError,
     HubSilentError,
     InvalidSourceError,
-    ResourceError,
     UsageError,
 )
 from app.core.sentence import Sentence
@@ -92,7 +92,7 @@ def explained(asked: Asked) -> Iterator[None]:
             "{repo_id} has no {what}.", repo_id=asked.repo_id, what=asked.what, detail=str(error)
         ) from error
     except OfflineModeIsEnabled as error:
-        raise ResourceError(
+        raise HubOfflineError(
             "HF_HUB_OFFLINE is set, so {what} is not asked for.",
             what=asked.subject,
             detail=str(error),

@@ -19,12 +19,12 @@ from app.checkpoint.last_used import last_uses
 from app.checkpoint.manifest import MANIFEST_NAME
 from app.checkpoint.tensor_file import hash_file
 from app.checkpoint.verification import verified
-from app.core.errors import ResourceError, UsageError
+from app.core.errors import InUseError, RoomError, StorageError, UsageError
 from app.core.holds import find_purpose, held, read_holds
 from app.core.jobs import check_cancelled
 from app.core.paths import home_dir
 from app.core.sentence import Sentence
-from app.core.system_reason import system_reason
+from app.core.system_reason import refused, system_reason
 from app.core.units import format_bytes
 from app.hub.library import UNFINISHED, iter_entries
 from app.library.copying import copy_file
@@ -68,13 +68,15 @@ def move_library(source: Path, target: Path, on_progress: OnProgress) -> tuple[s
             _clean(source)
         except OSError as error:
             name = Path(error.filename).name if error.filename else target.name
-            raise ResourceError(
-                "{name} could not be moved ({reason}); what is moved already stays in {target}, "
-                "and the move can go on.",
-                name=name,
-                reason=system_reason(error),
-                target=target,
-                detail=repr(error),
+            raise refused(
+                error,
+                Sentence(
+                    "{name} could not be moved ({reason}); what is moved already stays in "
+                    "{target}, and the move can go on.",
+                    name=name,
+                    reason=system_reason(error),
+                    target=target,
+                ),
             ) from error
     return tuple(unit.name for unit in units)
 
@@ -146,7 +148,7 @@ def _copy_verified(source: Path, target: Path) -> None:
         return
     record = copy_file(source, target)
     if hash_file(target) != record:
-        raise ResourceError(
+        raise StorageError(
             "{name} was not written as it was read; {folder} cannot be trusted.",
             name=target.name,
             folder=target.parent,
@@ -185,7 +187,7 @@ def _check_units(units: list[_Unit], *, is_resumed: bool) -> None:
     holds = read_holds()
     for unit in units:
         if purpose := find_purpose(unit.source, holds):
-            raise ResourceError(
+            raise InUseError(
                 "{name} is {purpose} right now; nothing was moved.", name=unit.name, purpose=purpose
             )
         is_arrived = is_resumed and _is_same(unit)
@@ -210,7 +212,7 @@ def _check_room(source: Path, target: Path, units: list[_Unit]) -> None:
     needed = sum(unit.num_bytes for unit in units if not unit.target.exists()) - there
     free = shutil.disk_usage(volume).free
     if needed + _SPARE_BYTES > free:
-        raise ResourceError(
+        raise RoomError(
             "The library takes {needed}, and {spare} must stay free; {volume} has {free}.",
             needed=format_bytes(needed),
             spare=format_bytes(_SPARE_BYTES),
@@ -255,8 +257,11 @@ def _write_journal(source: Path, target: Path) -> None:
         aside.write_text(text, encoding="utf-8")
         aside.replace(path)
     except OSError as error:
-        raise ResourceError(
-            "The move cannot be recorded in {folder} ({reason}); nothing was moved.",
-            folder=path.parent,
-            reason=system_reason(error),
+        raise refused(
+            error,
+            Sentence(
+                "The move cannot be recorded in {folder} ({reason}); nothing was moved.",
+                folder=path.parent,
+                reason=system_reason(error),
+            ),
         ) from error

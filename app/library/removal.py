@@ -11,10 +11,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from app.core.errors import ResourceError, UsageError
+from app.core.errors import InUseError, UsageError
 from app.core.holds import find_purpose, read_holds
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem, Removed
-from app.core.system_reason import system_reason
+from app.core.sentence import Sentence
+from app.core.system_reason import refused, system_reason
 from app.library.hub_cache import CachedRepo, read_repo
 from app.library.models_in import WEIGHT_SUFFIXES
 from app.library.own_items import REMOVED_PREFIX
@@ -118,13 +119,13 @@ def _check_is_free(item: LibraryItem) -> None:
     holds = read_holds()
     for path in (item.path, *item.files):
         if purpose := find_purpose(path, holds):
-            raise ResourceError(
+            raise InUseError(
                 "{name} is {purpose} right now; nothing was removed.",
                 name=item.name,
                 purpose=purpose,
             )
     if item.place is ItemPlace.HUB and is_downloading(read_repo(find_repo(item.path))):
-        raise ResourceError(
+        raise InUseError(
             "{name} is being downloaded right now; nothing was removed.", name=item.name
         )
 
@@ -153,11 +154,13 @@ def _delete_for_good(path: Path) -> None:
         else:
             path.unlink(missing_ok=True)
     except OSError as error:
-        raise ResourceError(
-            "{name} could not be deleted ({reason}).",
-            name=path.name,
-            reason=system_reason(error),
-            detail=repr(error),
+        raise refused(
+            error,
+            Sentence(
+                "{name} could not be deleted ({reason}).",
+                name=path.name,
+                reason=system_reason(error),
+            ),
         ) from error
 
 

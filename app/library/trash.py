@@ -15,8 +15,9 @@ from urllib.parse import unquote
 
 from send2trash import send2trash
 
-from app.core.errors import ResourceError
-from app.core.system_reason import system_reason
+from app.core.errors import ResourceError, StorageError
+from app.core.sentence import Sentence
+from app.core.system_reason import refused, system_reason
 
 _DRIVE_FIXED = 3
 
@@ -66,23 +67,25 @@ class SystemTrash:
     def restore(self, path: Path) -> None:
         """As `Trash.restore`; of several from the same place, the one deleted last."""
         if path.exists():
-            raise ResourceError(
+            raise StorageError(
                 "{path} is there already; what is in the trash stays there.", path=path
             )
         found = [(info.stat().st_mtime, info) for info in _iter_infos(path) if _is_of(info, path)]
         if not found:
-            raise ResourceError("{name} is no longer in the trash.", name=path.name)
+            raise StorageError("{name} is no longer in the trash.", name=path.name)
         _, info = max(found)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.rename(_content(info), path)
             info.unlink()
         except OSError as error:
-            raise ResourceError(
-                "{name} could not be brought back ({reason}).",
-                name=path.name,
-                reason=system_reason(error),
-                detail=repr(error),
+            raise refused(
+                error,
+                Sentence(
+                    "{name} could not be brought back ({reason}).",
+                    name=path.name,
+                    reason=system_reason(error),
+                ),
             ) from error
 
 

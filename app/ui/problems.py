@@ -78,6 +78,13 @@ _KINDS: dict[str, tuple[str, str, tuple[Way, ...]]] = {
         ),
         (Way.LIBRARY,),
     ),
+    "StorageError": (
+        QT_TRANSLATE_NOOP("Problem", "A file cannot be read or written"),
+        "",
+        (),
+    ),
+    "InUseError": (QT_TRANSLATE_NOOP("Problem", "It is in use right now"), "", ()),
+    "PortBusyError": (QT_TRANSLATE_NOOP("Problem", "The port cannot be used"), "", ()),
     "MemoryShortageError": (
         QT_TRANSLATE_NOOP("Problem", "Not enough memory"),
         "",
@@ -104,6 +111,7 @@ _KINDS: dict[str, tuple[str, str, tuple[Way, ...]]] = {
         (Way.MODELS,),
     ),
     "HubAccessError": (QT_TRANSLATE_NOOP("Problem", "The hub denied access"), "", ()),
+    "HubOfflineError": (QT_TRANSLATE_NOOP("Problem", "The hub is not asked"), "", ()),
     "HubSilentError": (
         QT_TRANSLATE_NOOP("Problem", "The hub does not answer"),
         QT_TRANSLATE_NOOP("Problem", "Try again later, or choose another address for the hub."),
@@ -126,7 +134,11 @@ _KINDS: dict[str, tuple[str, str, tuple[Way, ...]]] = {
         (),
     ),
 }
-_ALIASES = {"HubBusyError": "HubSilentError", "OutOfMemoryError": "MemoryShortageError"}
+_ALIASES = {
+    "HubBusyError": "HubSilentError",
+    "OutOfMemoryError": "MemoryShortageError",
+    "TrashMissingError": "StorageError",
+}
 
 
 def describe(error: ErrorInfo, title: str = "") -> Problem:

@@ -76,6 +76,10 @@
         <translation>撤销</translation>
     </message>
     <message>
+        <source>The message was deleted.</source>
+        <translation>消息已删除。</translation>
+    </message>
+    <message>
         <source>Saved as {path}.</source>
         <translation>已保存为 {path}。</translation>
     </message>
@@ -2292,7 +2296,7 @@
     </message>
     <message>
         <source>The hub is not asked</source>
-        <translation>不会查询模型库</translation>
+        <translation>不会查询模型站</translation>
     </message>
     <message>
         <source>The hub does not answer</source>
@@ -2593,6 +2597,10 @@
     <message>
         <source>Continue (Alt+Enter)</source>
         <translation>继续写（Alt+Enter）</translation>
+    </message>
+    <message>
+        <source>Delete this reply</source>
+        <translation>删除此回复</translation>
     </message>
     <message>
         <source>Reading the prompt… {done} of {total} tokens</source>
@@ -5403,6 +5411,18 @@
         <translation>它没有说明原因</translation>
     </message>
     <message>
+        <source>The report of {name} could not be saved: {reason}.</source>
+        <translation>无法保存 {name} 的报告：{reason}。</translation>
+    </message>
+    <message>
+        <source>{output} could not be written: {reason}.</source>
+        <translation>无法写入 {output}：{reason}。</translation>
+    </message>
+    <message>
+        <source>{name} could not be written: {reason}.</source>
+        <translation>无法写入 {name}：{reason}。</translation>
+    </message>
+    <message>
         <source>{num_given:,} bytes were to replace {num_bytes:,} of the cache.</source>
         <translation>要用 {num_given:,} 字节替换缓存中的 {num_bytes:,} 字节。</translation>
     </message>
@@ -5449,6 +5469,22 @@
     <message>
         <source>A context of {fitting:,} tokens fits.</source>
         <translation>可容纳 {fitting:,} 个 token 的上下文。</translation>
+    </message>
+    <message>
+        <source>The move cannot be recorded in {folder} ({reason}); nothing was moved.</source>
+        <translation>无法在 {folder} 中记录这次移动（{reason}）；没有移动任何内容。</translation>
+    </message>
+    <message>
+        <source>{name} could not be moved ({reason}); what is moved already stays in {target}, and the move can go on.</source>
+        <translation>无法移动 {name}（{reason}）；已移动的部分留在 {target}，可以继续移动。</translation>
+    </message>
+    <message>
+        <source>{name} could not be deleted ({reason}).</source>
+        <translation>无法删除 {name}（{reason}）。</translation>
+    </message>
+    <message>
+        <source>{name} could not be brought back ({reason}).</source>
+        <translation>无法恢复 {name}（{reason}）。</translation>
     </message>
     <message>
         <source>Only a bundle has a list of what must be in it.</source>
@@ -7931,6 +7967,10 @@
     <message>
         <source>Edit and ask again</source>
         <translation>编辑并重新提问</translation>
+    </message>
+    <message>
+        <source>Delete this message</source>
+        <translation>删除此消息</translation>
     </message>
     <message>
         <source>Ask again</source>

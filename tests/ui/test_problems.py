@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import re
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +14,24 @@ import pytest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+import app
 from app.controllers.conversion import ConversionController
 from app.core import errors
 from app.core.crash_reports import unseen_reports, write_report
-from app.core.errors import AppError, ContextLengthError, RoomError
+from app.core.errors import (
+    AppError,
+    ContextLengthError,
+    InUseError,
+    PortBusyError,
+    ResourceError,
+    RoomError,
+)
 from app.core.events import EngineState, EngineStateChanged, ErrorInfo
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem, LibraryScanned, VolumeSpace
 from app.core.load_memory import LoadChoice, find_choice
+from app.core.system_reason import to_app_error
 from app.gui import Program
+from app.server.listening_socket import open_listening_socket
 from app.ui.dialogs.crash_report_dialog import CrashReportDialog
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.problems import Way, describe
@@ -29,6 +42,9 @@ from app.workers.commands import Command, LoadModel
 from tests.ui.scene_samples import SHORT
 
 MODEL = Path("models") / "Qwen3-4B"
+_APP = Path(app.__file__).parent
+_LACKING = {"cli/library.py", "converter/budget.py", "core/cards.py", "core/device.py"}
+_LACKING |= {"engine/host.py", "library/reveal.py"}
 
 
 @pytest.fixture
@@ -153,7 +169,34 @@ def test_every_error_has_a_title(qapp: QApplication) -> None:
     """But for those whose sentence says it all: what was asked for cannot be meant."""
     names = {kind.__name__ for kind in error_classes()}
     untitled = {name for name in names if not describe(ErrorInfo(name, "x")).title}
-    assert untitled == {"UsageError", "OutputExistsError", "PortBusyError", "JobCancelledError"}
+    assert untitled == {"UsageError", "OutputExistsError", "JobCancelledError"}
+
+
+def test_an_error_is_titled_by_its_cause(qapp: QApplication, tmp_path: Path) -> None:
+    """Only what this computer lacks is told as a lack of it."""
+    full = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "a"))
+    denied = OSError(errno.EACCES, "Permission denied", str(tmp_path / "a"))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(PortBusyError) as busy:
+            open_listening_socket("127.0.0.1", taken.getsockname()[1])
+    found = {to_app_error(full): "Not enough disk space", busy.value: "The port cannot be used"}
+    found[to_app_error(denied)] = "A file cannot be read or written"
+    found[InUseError("Tiny is loaded right now.")] = "It is in use right now"
+    found[ResourceError("No driver.")] = "This computer does not meet the requirements"
+    told = {error: describe(ErrorInfo.from_exception(error)) for error in found}
+    assert {error: problem.title for error, problem in told.items()} == found
+    assert [told[error].ways for error in list(found)[:2]] == [(Way.LIBRARY,), ()]
+
+
+def test_nothing_that_is_refused_or_in_use_is_told_as_a_lack() -> None:
+    """A plain ResourceError is for what this computer has not got: a card, a driver, room in a
+    budget."""
+    made = re.compile(r"(raise|=|return) ResourceError\(")
+    files = (path for path in _APP.rglob("*.py") if made.search(path.read_text(encoding="utf-8")))
+    plain = {path.relative_to(_APP).as_posix() for path in files}
+    assert plain <= _LACKING
 
 
 def test_a_full_disk_leads_to_the_library(program: Program) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
 from app.controllers.file_saver import FileSaver
-from app.core.errors import ResourceError
+from app.core.errors import StorageError
 from app.ui.dialogs.save_dialog import SaveDialog
 
 
@@ -61,5 +61,5 @@ def _write_text(path: Path, text: str) -> Path:
 
 def _write_image(path: Path, image: QImage) -> Path:
     if not image.save(str(path)):
-        raise ResourceError("The picture could not be saved as {path}.", path=path)
+        raise StorageError("The picture could not be saved as {path}.", path=path)
     return path
