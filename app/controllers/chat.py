@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -16,8 +15,9 @@ from app.controllers.chat_state import ChatState, death_sentence, to_chat_state
 from app.controllers.conversation_list import ConversationList
 from app.controllers.open_conversation import OpenConversation
 from app.controllers.remote_link import ConnectRemote
+from app.controllers.replies import Replies
 from app.controllers.reply import RunningReply
-from app.core.errors import AppError, ChatStoreError
+from app.controllers.reporting import Reporting
 from app.core.events import (
     EngineStateChanged,
     ErrorInfo,
@@ -91,9 +91,12 @@ class ChatController(QObject):
         self._state = ChatState.UNLOADED
         self._model: LoadedModel | None = None
         self.last_load: LoadModel | ConnectRemote | None = None
-        self._reply: RunningReply | None = None
         self.overflow = OverflowPolicy.DROP_OLDEST
         self._open = OpenConversation.create(store, "", SamplingSettings())
+        self.replies = Replies(store, self)
+        self.replies.text_appended.connect(self.text_appended)
+        self.replies.tokens_per_second.connect(self.tokens_per_second)
+        self.replies.failed.connect(self.failed)
         self.list = ConversationList(store, self)
         self.list.changed.connect(self.conversations_changed)
         self.list.failed.connect(self.failed)
@@ -161,12 +164,12 @@ class ChatController(QObject):
     @property
     def replying_conversation_id(self) -> str | None:
         """The conversation that a reply is running in."""
-        return self._reply.conversation_id if self._reply else None
+        return self.replies.running.conversation_id if self.replies.running else None
 
     @property
     def reply_text(self) -> str:
         """What was told of the running reply, for a page that opens its conversation again."""
-        return self._reply.told_text if self._reply else ""
+        return self.replies.running.told_text if self.replies.running else ""
 
     def new_conversation(
         self, *, system_prompt: str = "", sampling: SamplingSettings | None = None
@@ -178,15 +181,15 @@ class ChatController(QObject):
 
     def open_conversation(self, conversation_id: str) -> None:
         """Opens a saved conversation; answered by `conversation_opened` or `failed`."""
-        with self._reported_errors():
+        with Reporting(self.failed):
             opened = OpenConversation.load(self._store, conversation_id)
-            if self._reply is not None:
-                opened.leave_out(self._reply.writer.turn_id)
+            if self.replies.running is not None:
+                opened.leave_out(self.replies.running.writer.turn_id)
             self._show(opened)
 
     def rename_conversation(self, conversation_id: str, title: str) -> None:
         """Renames; answered by `conversations_changed`."""
-        with self._reported_errors():
+        with Reporting(self.failed):
             if conversation_id == self.conversation.conversation_id:
                 self._open.set_title(title)
             else:
@@ -197,7 +200,7 @@ class ChatController(QObject):
         """Hides it from the list, of which `list.restore` is the undo; whether that succeeded. A
         reply in it is stopped, and a new conversation takes its place when it was open."""
         is_deleted = False
-        with self._reported_errors():
+        with Reporting(self.failed):
             self._store.delete_conversation(conversation_id)
             is_deleted = True
             if conversation_id == self.replying_conversation_id:
@@ -211,12 +214,12 @@ class ChatController(QObject):
 
     def set_system_prompt(self, text: str) -> None:
         """Sets the open conversation's system prompt, from the next message on."""
-        with self._reported_errors():
+        with Reporting(self.failed):
             self._open.set_system_prompt(text)
 
     def set_sampling(self, sampling: SamplingSettings) -> None:
         """Sets the open conversation's sampling, from the next message on."""
-        with self._reported_errors():
+        with Reporting(self.failed):
             self._open.set_sampling(sampling)
 
     def _show(self, opened: OpenConversation) -> None:
@@ -230,7 +233,7 @@ class ChatController(QObject):
         not when it is blank or cannot be saved."""
         is_taken = False
         if self._state is ChatState.READY and (text.strip() or attachments):
-            with self._reported_errors():
+            with Reporting(self.failed):
                 turn = self._open.add_user_turn(text, attachments)
                 is_taken = True
                 self.turn_added.emit(self.conversation.conversation_id, turn)
@@ -240,8 +243,8 @@ class ChatController(QObject):
 
     def stop(self) -> None:
         """Stops the running reply within one token; it ends with `reply_finished`."""
-        if self._reply is not None:
-            self.engine.send(CancelRequest(self._reply.request_id))
+        if self.replies.running is not None:
+            self.engine.send(CancelRequest(self.replies.running.request_id))
 
     def regenerate(self) -> None:
         """Replaces the last reply of the open conversation, or asks for the one that failed;
@@ -249,14 +252,14 @@ class ChatController(QObject):
         if self._state is not ChatState.READY or not self.conversation.turns:
             return
         last = self.conversation.turns[-1]
-        with self._reported_errors():
+        with Reporting(self.failed):
             self._begin_reply(replaced=None if last.role == "user" else last)
 
     def continue_reply(self) -> None:
         """Lets the last reply go on where it ends; no effect unless READY and there is one."""
         turns = self.conversation.turns
         if self._state is ChatState.READY and turns and turns[-1].role == "assistant":
-            with self._reported_errors():
+            with Reporting(self.failed):
                 self._begin_reply(continued=turns[-1])
 
     def edit(self, turn_id: int, text: str) -> None:
@@ -264,7 +267,7 @@ class ChatController(QObject):
         unless READY and not blank. What followed stays, as the older version's."""
         if self._state is not ChatState.READY or not text.strip():
             return
-        with self._reported_errors():
+        with Reporting(self.failed):
             self._open.add_version(turn_id, text)
             self.conversation_opened.emit(self.conversation)
             self._begin_reply()
@@ -275,7 +278,7 @@ class ChatController(QObject):
         no effect while a reply runs in it."""
         if self.replying_conversation_id == self.conversation.conversation_id:
             return
-        with self._reported_errors():
+        with Reporting(self.failed):
             self._open.show_version(turn_id, steps)
             self.conversation_opened.emit(self.conversation)
 
@@ -285,27 +288,19 @@ class ChatController(QObject):
         request = create_request(value, self.overflow, continues_reply=continued is not None)
         if continued is None:
             model_name = self._model.name if self._model else ""
-            writer = self._store.begin_reply(conversation_id, model_name, replaced)
+            self.replies.begin(conversation_id, request.request_id, model_name, replaced)
         else:
-            writer = self._store.continue_reply(conversation_id, continued)
+            self.replies.go_on(conversation_id, request.request_id, continued)
         if hidden := replaced or continued:
             self._open.leave_out(hidden.turn_id)
             self.turn_removed.emit(conversation_id, hidden.turn_id)
-        self._reply = RunningReply(conversation_id, request.request_id, writer, self, continued)
-        self._reply.text_appended.connect(self.text_appended)
-        self._reply.tokens_per_second.connect(self.tokens_per_second)
         self._set_state(ChatState.GENERATING)
         self.reply_started.emit(conversation_id)
         self.engine.send(SubmitRequest(request))
 
     def _finish_reply(self, reply: RunningReply, stats: TurnStats | None) -> None:
         """`stats` None: interrupted."""
-        self._reply = None
-        try:
-            turn = reply.finish(self._store, stats)
-        except ChatStoreError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
-            turn = reply.to_turn(stats)
+        turn = self.replies.finish(reply, stats)
         if reply.conversation_id == self.conversation.conversation_id:
             self._open.add(turn)
         self._leave_generating()
@@ -317,23 +312,21 @@ class ChatController(QObject):
             self._finish_reply(reply, None)
             self.failed.emit(error)
             return
-        reply.close()
-        self._reply = None
-        with self._reported_errors():
-            self._store.discard_reply(reply.writer)
+        with Reporting(self.failed):
+            self.replies.discard(reply)
         self._leave_generating()
         self.reply_failed.emit(reply.conversation_id, error)
         self._show_discarded(reply)
 
     def _show_discarded(self, reply: RunningReply) -> None:
         """The version that a failed reply was to replace is there again."""
-        with self._reported_errors():
+        with Reporting(self.failed):
             if reply.conversation_id == self._open.value.conversation_id and self._open.reload():
                 self.conversation_opened.emit(self.conversation)
 
     def _interrupt_reply(self) -> None:
-        if self._reply is not None:
-            self._finish_reply(self._reply, None)
+        if self.replies.running is not None:
+            self._finish_reply(self.replies.running, None)
 
     def _leave_generating(self) -> None:
         if self._state is ChatState.GENERATING:
@@ -344,8 +337,9 @@ class ChatController(QObject):
     def _on_engine_event_received(self, event: Event) -> None:
         match event:
             case TokensGenerated() | PrefillProgressed() | RequestFinished() | RequestFailed():
-                if self._reply is not None and event.request_id == self._reply.request_id:
-                    self._receive_reply_event(event, self._reply)
+                reply = self.replies.running
+                if reply is not None and event.request_id == reply.request_id:
+                    self._receive_reply_event(event, reply)
             case EngineStateChanged():
                 self._receive_state(event)
             case MemorySampled():
@@ -369,7 +363,7 @@ class ChatController(QObject):
                 self._fail_reply(reply, event.error)
 
     def _receive_state(self, event: EngineStateChanged) -> None:
-        state = to_chat_state(event, is_replying=self._reply is not None)
+        state = to_chat_state(event, is_replying=self.replies.running is not None)
         self._model = event.model or (self._model if state is ChatState.GENERATING else None)
         self._set_state(state)
         if event.model is not None:
@@ -380,7 +374,7 @@ class ChatController(QObject):
             self.engine.release()
 
     def _receive_death(self, event: WorkerDied) -> None:
-        had_text = self._reply is not None and bool(self._reply.text)
+        had_text = self.replies.running is not None and bool(self.replies.running.text)
         self._model = None
         self._set_state(ChatState.DOWN)
         self._interrupt_reply()
@@ -391,10 +385,3 @@ class ChatController(QObject):
         if state is not self._state:
             self._state = state
             self.state_changed.emit(state)
-
-    @contextmanager
-    def _reported_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except AppError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))

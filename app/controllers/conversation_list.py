@@ -14,10 +14,11 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.chat.documents import ConversationTree, from_json, to_json, to_markdown
 from app.chat.store import ChatStore
 from app.chat.transcript import ConversationSummary
+from app.chat.turn_tree import DeletedTurn
 from app.controllers.file_saver import FileSaver
 from app.controllers.function_queue import FunctionQueue
-from app.core.errors import AppError, ChatStoreError
-from app.core.events import ErrorInfo
+from app.controllers.reporting import Reporting
+from app.core.errors import ChatStoreError
 
 _MAX_IMPORT_BYTES = 256 << 20
 
@@ -54,19 +55,15 @@ class ConversationList(QObject):
         self, query: str = "", folder: str | None = None
     ) -> tuple[ConversationSummary, ...]:
         """Pinned ones, then the latest; `query` searches titles and contents."""
-        try:
+        with Reporting(self.failed):
             return self._store.list_conversations(query, folder)
-        except ChatStoreError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
-            return ()
+        return ()
 
     def folders(self) -> tuple[str, ...]:
         """Those that hold something."""
-        try:
+        with Reporting(self.failed):
             return self._store.list_folders()
-        except ChatStoreError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
-            return ()
+        return ()
 
     def pin(self, conversation_id: str, is_pinned: bool) -> None:
         """Keeps it above all others, or not any more."""
@@ -90,15 +87,26 @@ class ConversationList(QObject):
             value = replace(tree.conversation, title=title, updated=datetime.now(UTC))
             self.imported.emit(self._store.add_tree(replace(tree, conversation=value)))
 
+    def delete_turn(self, conversation_id: str, turn_id: int) -> DeletedTurn | None:
+        """Hides one turn of a conversation; `restore_turn` is its undo. None where that failed."""
+        with self._changing():
+            return self._store.delete_turn(conversation_id, turn_id)
+        return None
+
+    def restore_turn(self, deleted: DeletedTurn) -> None:
+        """Brings a deleted turn back."""
+        with self._changing():
+            self._store.restore_turn(deleted)
+
     def export_markdown(self, conversation_id: str, path: Path) -> None:
         """What is shown of it, for people."""
-        with self._reported_errors():
+        with Reporting(self.failed):
             text = to_markdown(self._store.load_conversation(conversation_id))
             self._saver.write(partial(_write, path, text))
 
     def export_json(self, conversation_ids: tuple[str, ...], path: Path) -> None:
         """All versions of some conversations, of all where none is named."""
-        with self._reported_errors():
+        with Reporting(self.failed):
             ids = conversation_ids or tuple(
                 row.conversation_id for row in self._store.list_conversations()
             )
@@ -124,16 +132,9 @@ class ConversationList(QObject):
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        with self._reported_errors():
+        with Reporting(self.failed):
             yield
             self.changed.emit()
-
-    @contextmanager
-    def _reported_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except AppError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
 
 
 def _write(path: Path, text: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.controllers.hub import HubController
+from app.controllers.reporting import Reporting
 from app.controllers.worker_link import WorkerLink
 from app.core.download_events import (
     DownloadFinished,
@@ -12,7 +13,7 @@ from app.core.download_events import (
     OfferedModel,
     RepositoryFound,
 )
-from app.core.errors import AppError, HubBusyError, HubSilentError, WorkerError
+from app.core.errors import HubBusyError, HubSilentError, WorkerError
 from app.core.events import ErrorInfo, Event, JobFailed, WorkerDied, WorkerStopped
 from app.core.paths import downloads_path, library_dir
 from app.core.room import Need, check_room
@@ -91,14 +92,11 @@ class DownloadController(QObject):
         )
         if (old := self._queue.find(entry.key)) and old.state is QueueState.RUNNING:
             return
-        try:
+        with Reporting(self.refused):
             check_room(self._needs(found, entry))
-        except AppError as error:
-            self.refused.emit(ErrorInfo.from_exception(error))
-            return
-        self._queue.add(entry)
-        self.queue_changed.emit()
-        self._go_on()
+            self._queue.add(entry)
+            self.queue_changed.emit()
+            self._go_on()
 
     def pause(self, key: str) -> None:
         """What has arrived stays; `resume` goes on."""

@@ -7,6 +7,7 @@ from enum import StrEnum
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.controllers.hub_tokens import HubTokens, TokenCommand
+from app.controllers.reporting import Reporting
 from app.controllers.story import Story
 from app.controllers.worker_link import WorkerLink
 from app.core.download_events import (
@@ -16,7 +17,7 @@ from app.core.download_events import (
     TokenFailed,
     TokenTold,
 )
-from app.core.errors import UsageError, WorkerError
+from app.core.errors import WorkerError
 from app.core.events import ErrorInfo, Event, JobFailed, WorkerDied
 from app.core.sentence import Sentence
 from app.core.settings_store import SettingsStore
@@ -116,12 +117,9 @@ class HubController(QObject):
 
     def submit(self, text: str) -> None:
         """Looks a repository up, or searches for words: whichever `text` is."""
-        try:
+        with Reporting(self.failed):
             is_words = isinstance(parse_reference(text), SearchWords)
-        except UsageError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
-            return
-        self._ask(SearchRepositories(text) if is_words else LookUpRepository(text))
+            self._ask(SearchRepositories(text) if is_words else LookUpRepository(text))
 
     def again(self) -> None:
         """Asks the last question once more."""

@@ -6,8 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.chat.presets import Preset
 from app.chat.store import ChatStore
-from app.core.errors import ChatStoreError
-from app.core.events import ErrorInfo
+from app.controllers.reporting import Reporting
 from app.core.sampling_settings import SamplingSettings
 from app.core.settings_store import SettingsStore
 
@@ -34,18 +33,14 @@ class Presets(QObject):
 
     def of_model(self, model_name: str) -> Preset | None:
         """What is kept for this model alone."""
-        try:
+        with Reporting(self.failed):
             return self._store.load_preset(model_name) if model_name else None
-        except ChatStoreError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
-            return None
+        return None
 
     def keep_for_model(self, model_name: str, preset: Preset | None) -> None:
         """From now on for this model; None leaves it to what is kept for all."""
-        try:
+        with Reporting(self.failed):
             self._store.save_preset(model_name, preset)
-        except ChatStoreError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
 
     def keep_for_all(self, preset: Preset) -> None:
         """From now on for every model that has nothing of its own."""

@@ -8,8 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.kept_key import KeptKey
 from app.controllers.remote_question import RemoteQuestion
-from app.core.errors import UsageError
-from app.core.events import ErrorInfo
+from app.controllers.reporting import Reporting
 from app.core.keychain import Keychain
 from app.core.secrets import remember_secret
 from app.core.settings_store import SettingsStore
@@ -89,11 +88,9 @@ class RemoteController(QObject):
 
     def _parse(self, address: str, key: str) -> RemoteEndpoint | None:
         remember_secret(key)
-        try:
+        with Reporting(self.failed):
             return RemoteEndpoint(parse_base_url(address), api_key=key)
-        except UsageError as error:
-            self.failed.emit(ErrorInfo.from_exception(error))
-            return None
+        return None
 
     def _give_up(self) -> None:
         if self._question is not None:

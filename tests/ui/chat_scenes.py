@@ -98,7 +98,7 @@ def chat_generating(program: Program) -> None:
     chat = program.controllers.chat
     chat.new_conversation()
     chat.send("Why is the sky blue?")
-    reply = chat._reply
+    reply = chat.replies.running
     assert reply is not None
     tell_engine(
         program,
@@ -109,12 +109,12 @@ def chat_generating(program: Program) -> None:
 
 def chat_reply_failed(program: Program) -> None:
     chat = program.controllers.chat
-    reply = chat._reply
+    reply = chat.replies.running
     assert reply is not None
     usage = Usage(12, 0, 30, 0.4, 0.9)
     tell_engine(program, RequestFinished(reply.request_id, FinishReason.STOP, usage))
     chat.regenerate()
-    refused = chat._reply
+    refused = chat.replies.running
     assert refused is not None
     error = ContextLengthError(
         "The prompt has {num_tokens:,} tokens; the context is planned for "
@@ -128,7 +128,7 @@ def chat_reply_failed(program: Program) -> None:
 def chat_engine_died(program: Program) -> None:
     chat = program.controllers.chat
     chat.regenerate()
-    reply = chat._reply
+    reply = chat.replies.running
     assert reply is not None
     tell_engine(
         program,

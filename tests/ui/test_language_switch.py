@@ -251,8 +251,8 @@ def test_a_running_reply_goes_on_in_the_new_page(qtbot: QtBot, quiet: Program) -
 
 def say(program: Program, text: str) -> None:
     chat = program.controllers.chat
-    assert chat._reply is not None
-    event = TokensGenerated(chat._reply.request_id, (1,), text)
+    assert chat.replies.running is not None
+    event = TokensGenerated(chat.replies.running.request_id, (1,), text)
     chat.engine.event_received.emit(event)
 
 
