@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.controllers.chat_state import ChatState
+from app.core.events import ErrorInfo
 from app.core.paths import home_dir, settings_path
 from app.core.settings_store import SettingsStore
 from app.gui import Program
@@ -101,3 +104,27 @@ def test_what_is_no_address_keeps_the_dialog_open(dialog: RemoteDialog) -> None:
 
 def wait_until_ready(qtbot: QtBot, program: Program) -> None:
     qtbot.waitUntil(lambda: program.controllers.chat.state is ChatState.READY, timeout=TIMEOUT_MS)
+
+
+def test_on_a_low_screen_it_scrolls_and_keeps_its_buttons(
+    monkeypatch: pytest.MonkeyPatch, dialog: RemoteDialog
+) -> None:
+    """All that a screen of 1366 x 768 leaves at 200 %."""
+    assert dialog.area.verticalScrollBar().maximum() == 0, "here it fits"
+    monkeypatch.setattr(dialog, "room", lambda: QRect(0, 40, 683, 300))
+    dialog.fit()
+    for _ in range(5):
+        QApplication.processEvents()
+    assert dialog.height() <= 300
+    assert dialog.area.verticalScrollBar().maximum() > 0
+    bottom = dialog.connect_button.mapTo(dialog, dialog.connect_button.rect().bottomLeft())
+    assert bottom.y() < dialog.height()
+
+
+def test_it_grows_with_what_it_says(dialog: RemoteDialog) -> None:
+    before = dialog.height()
+    dialog._on_failed(ErrorInfo("RemoteError", "It refused, " + "at length, " * 40))
+    for _ in range(5):
+        QApplication.processEvents()
+    assert dialog.height() > before
+    assert dialog.area.verticalScrollBar().maximum() == 0

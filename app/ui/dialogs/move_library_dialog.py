@@ -6,20 +6,19 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QDialog,
     QFileDialog,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.ui.dialogs.fitting_dialog import FittingDialog
 from app.ui.theme import set_role, ui_font
 
 
-class MoveLibraryDialog(QDialog):
+class MoveLibraryDialog(FittingDialog):
     """Deletes itself when closed.
 
     Signals:
@@ -29,11 +28,9 @@ class MoveLibraryDialog(QDialog):
     folder_chosen = Signal(object)
 
     def __init__(self, library_dir: Path, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(560, parent)
         self._library_dir = library_dir
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Move the library"))
-        self.setMinimumWidth(560)
         self.field = QLineEdit()
         self.field.setAccessibleName(self.tr("New folder"))
         self.field.setPlaceholderText(self.tr("New folder"))
@@ -88,12 +85,8 @@ class MoveLibraryDialog(QDialog):
         buttons.addStretch()
         buttons.addWidget(self.cancel_button)
         buttons.addWidget(self.move_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 22, 24, 20)
-        layout.setSpacing(12)
+        self.rows.setSpacing(12)
         for widget in (title, now, text):
-            layout.addWidget(widget)
-        layout.addLayout(folder)
-        layout.addLayout(buttons)
-        width = self.minimumWidth()
-        self.resize(width, layout.totalHeightForWidth(width))
+            self.rows.addWidget(widget)
+        self.rows.addLayout(folder)
+        self.close_rows(buttons)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QDialog,
     QFormLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -18,21 +16,20 @@ from app.controllers.remote import RemoteController
 from app.core.errors import UsageError
 from app.core.events import ErrorInfo
 from app.remote.endpoint import RemoteEndpoint, RemoteModel, parse_base_url
+from app.ui.dialogs.fitting_dialog import FittingDialog
 from app.ui.sentences import shown
 from app.ui.theme import set_role, ui_font
 from app.ui.widgets.choice_button import ChoiceButton
 from app.ui.widgets.secret_field import SecretField
 
 
-class RemoteDialog(QDialog):
+class RemoteDialog(FittingDialog):
     """Connects through the controller when accepted. Deletes itself when closed."""
 
     def __init__(self, controller: RemoteController, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(540, parent)
         self._controller = controller
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Remote server"))
-        self.setMinimumWidth(540)
         self.address = QLineEdit(controller.base_url)
         self.key = SecretField(self.tr("API key"), self.tr("Only if the server asks for one"))
         self.model = self._create_models(())
@@ -150,14 +147,12 @@ class RemoteDialog(QDialog):
         self._form.addRow(self.tr("API key"), self.key)
         self._form.addRow("", note)
         self._form.addRow(self.tr("Model"), self.model)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 22, 24, 20)
-        layout.setSpacing(14)
+        self.rows.setSpacing(14)
         for widget in (title, text):
-            layout.addWidget(widget)
-        layout.addLayout(self._form)
-        layout.addWidget(self.status)
-        layout.addLayout(self._create_buttons())
+            self.rows.addWidget(widget)
+        self.rows.addLayout(self._form)
+        self.rows.addWidget(self.status)
+        self.close_rows(self._create_buttons())
 
     def _create_buttons(self) -> QHBoxLayout:
         set_role(self.connect_button, "kind", "primary")

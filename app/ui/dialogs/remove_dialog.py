@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.core.library_events import ItemPlace, LibraryItem
 from app.core.units import format_bytes
+from app.ui.dialogs.fitting_dialog import FittingDialog
 from app.ui.theme import set_role, ui_font
 
 _MAX_PATHS = 4
 
 
-class RemoveDialog(QDialog):
+class RemoveDialog(FittingDialog):
     """Accepted: remove. Deletes itself when closed; keeping is the default.
 
     `reason` is why there is no trash: then it is asked whether to delete for good.
@@ -23,11 +24,9 @@ class RemoveDialog(QDialog):
     def __init__(
         self, items: Sequence[LibraryItem], *, reason: str = "", parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self.items, self.is_permanent = tuple(items), bool(reason)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        super().__init__(480, parent)
         self.setWindowTitle(self.tr("Remove"))
-        self.setMinimumWidth(480)
+        self.items, self.is_permanent = tuple(items), bool(reason)
         self.title, self.text = QLabel(self._question()), QLabel(self._explanation(reason))
         self.title.setFont(ui_font(1.15, bold=True))
         self.places = QLabel(self._paths())
@@ -80,11 +79,7 @@ class RemoveDialog(QDialog):
         buttons.addStretch()
         buttons.addWidget(self.remove_button)
         buttons.addWidget(self.keep_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 22, 24, 20)
-        layout.setSpacing(12)
+        self.rows.setSpacing(12)
         for widget in (self.title, self.text, self.places):
-            layout.addWidget(widget)
-        layout.addLayout(buttons)
-        width = self.minimumWidth()
-        self.resize(width, layout.totalHeightForWidth(width))
+            self.rows.addWidget(widget)
+        self.close_rows(buttons)
