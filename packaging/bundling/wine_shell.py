@@ -52,6 +52,14 @@ int wmain(int count, wchar_t **words) {
 """
 
 
+def read_command(exported: str) -> list[str]:
+    """The words of the command that is a key's default value, out of a .reg file's text, where
+    backslash and quotation mark stand behind a backslash; empty where there is none."""
+    found = re.search(r'^@="(.*)"\r?$', exported, re.MULTILINE)
+    line = re.sub(r"\\(.)", r"\1", found.group(1)) if found else ""
+    return re.findall(r'"([^"]*)"', line)
+
+
 @dataclass(frozen=True)
 class Shortcut:
     """What a .lnk file says; all of it as Windows names it."""
@@ -84,9 +92,7 @@ class WineShell:
         # `reg query` writes letters of the code page alone, a file that is exported is UTF-16.
         target = self._wine.drive / "opener.reg"
         self._ask(["reg", "export", _OPEN_COMMAND, self._wine.path(target), "/y"])
-        found = re.search(r'^@="(.*)"$', target.read_text(encoding="utf-16"), re.MULTILINE)
-        line = re.sub(r"\\(.)", r"\1", found.group(1)) if found else ""
-        return re.findall(r'"([^"]*)"', line)
+        return read_command(target.read_text(encoding="utf-16"))
 
     def offer(self) -> str:
         """What stands for the program in the menu *Open with*."""
