@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
@@ -37,6 +38,7 @@ from app.controllers.presets import Presets
 from app.controllers.remote import RemoteController
 from app.controllers.server import ServerController
 from app.controllers.validation import ValidationController
+from app.core.boundary import Guard
 from app.core.events import Event
 from app.core.keychain import Keychain
 from app.core.log import configure_logging
@@ -174,11 +176,13 @@ def main(path: Path | None = None, door: InstanceDoor | None = None) -> int:
     app = create_application()
     watch = CrashWatch()
     watch.install()
-    try:
+    program: Program | None = None
+    # Whatever it is: a window that does not come must say why.
+    with Guard("The window could not be made", partial(_show_failure, watch)):
         program = Program(app)
-    except Exception as error:  # whatever it is: a window that does not come must say why
-        _logger.exception("The window could not be made.")
-        return _fail_start(watch, error)
+    if program is None:
+        watch.close()
+        return 1
     watch_over(program, watch)
     # From the event loop: what was painted is on the screen by then.
     program.window.painted.connect(lambda: QTimer.singleShot(0, lambda: program.start(path)))
@@ -202,11 +206,9 @@ def watch_over(program: Program, watch: CrashWatch) -> None:
     watch.report_found.connect(program.window.show_crash)
 
 
-def _fail_start(watch: CrashWatch, error: Exception) -> int:
+def _show_failure(watch: CrashWatch, error: Exception) -> None:
     """There is no window: the report itself is shown, where it could be kept."""
     report = watch.keep(error)
     sys.stderr.write(f"deepinfer: the window could not be made: {error}\n")
     if report is not None:
         CrashReportDialog(report).exec()
-    watch.close()
-    return 1

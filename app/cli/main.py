@@ -24,6 +24,7 @@ from app.cli import (
     validate,
 )
 from app.cli.output import print_note, use_utf8
+from app.core.boundary import Guard
 from app.core.errors import AppError, JobCancelledError, UsageError
 from app.core.log import configure_logging
 from app.core.paths import log_path
@@ -63,6 +64,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run_guarded(args: argparse.Namespace) -> int:
+    with Guard("A command broke down", _tell_fault):
+        return _run(args)
+    return EXIT_FAILED
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
         args.run(args)
         sys.stdout.flush()
@@ -80,10 +87,11 @@ def _run_guarded(args: argparse.Namespace) -> int:
     except OSError as error:
         _logger.exception("operating system")
         return _fail(f"{error.filename or 'system'}: {error.strerror or error}")
-    except Exception as error:
-        _logger.exception("internal error")
-        return _fail(f"internal error: {error or type(error).__name__}; see {_cli_log_path()}")
     return EXIT_OK
+
+
+def _tell_fault(error: Exception) -> None:
+    _fail(f"internal error: {str(error) or type(error).__name__}; see {_cli_log_path()}")
 
 
 def _cli_log_path() -> Path:

@@ -89,8 +89,10 @@ class ConversationList(QObject):
 
     def delete_turn(self, conversation_id: str, turn_id: int) -> DeletedTurn | None:
         """Hides one turn of a conversation; `restore_turn` is its undo. None where that failed."""
-        with self._changing():
-            return self._store.delete_turn(conversation_id, turn_id)
+        with Reporting(self.failed):
+            deleted = self._store.delete_turn(conversation_id, turn_id)
+            self.changed.emit()
+            return deleted
         return None
 
     def restore_turn(self, deleted: DeletedTurn) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QThread, Signal
@@ -31,14 +32,16 @@ class FunctionThread(QThread):
         """Qt calls this on the new thread."""
         try:
             result = self._function()
+        except AppError as error:
+            self.errored.emit(ErrorInfo.from_exception(error))
         except OSError as error:
             self.errored.emit(ErrorInfo.from_exception(to_app_error(error)))
-        except Exception as error:  # nobody may wait for an end that never comes
-            self.errored.emit(ErrorInfo.from_exception(error))
-            if not isinstance(error, AppError):
-                raise
         else:
             self.returned.emit(result)
+        finally:
+            # A fault is on its way to the crash watch; nobody may wait for an end that never comes.
+            if fault := sys.exception():
+                self.errored.emit(ErrorInfo.from_exception(fault))
 
     def join(self) -> None:
         """Waits for the end."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.cli.main import main
-from app.core.paths import library_dir, resources_dir
+from app.core.paths import library_dir, log_path, resources_dir
 from tests.families.hybrid_cases import CASES as HYBRID_CASES
 from tests.family_models import write_folder as write_family_folder
 from tests.moe_folders import QWEN3_MOE, random_tensors, write_folder
@@ -145,6 +145,20 @@ def test_wrong_usage_is_exit_code_2(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err
+
+
+@pytest.mark.parametrize(("reason", "told"), [("no such luck", "no such luck"), ("", "ValueError")])
+def test_a_fault_is_one_line_and_its_trace_is_in_the_log(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, reason: str, told: str
+) -> None:
+    def break_down(_path: Path) -> None:
+        raise ValueError(*filter(None, [reason]))
+
+    monkeypatch.setattr("app.cli.library.list_entries", break_down)
+    assert main(["list"]) == 1
+    log = log_path().with_name("cli.log")
+    assert capsys.readouterr().err == f"deepinfer: internal error: {told}; see {log}\n"
+    assert "in break_down" in log.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", ["inspect", "chat", "bench", "convert"])

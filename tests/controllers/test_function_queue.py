@@ -36,13 +36,15 @@ def test_what_fails_does_not_stop_the_next_ones(
     told: list[object] = []
     queue.returned.connect(told.append)
     queue.errored.connect(lambda info: told.append(info.kind))
-    with qtbot.captureExceptions():
+    with qtbot.captureExceptions() as faults:
         for function in (lambda: "first", lambda: fail(error), lambda: "last"):
             queue.add(function)
         assert queue.num_open == 3
         qtbot.waitUntil(lambda: len(told) == 3, timeout=TIMEOUT_MS)
     assert (told[0], told[2]) == ("first", "last")
     assert queue.num_open == 0
+    is_fault = isinstance(error, RecursionError)
+    assert [kind for kind, _, _ in faults] == [RecursionError] * is_fault, "the crash watch hears"
 
 
 def test_whoever_hears_of_an_end_may_add_another(qtbot: QtBot, queue: FunctionQueue) -> None:
