@@ -19,6 +19,7 @@ from app.server import (
     routes_embeddings,
     routes_health,
     routes_models,
+    routes_responses,
 )
 from app.server.body_reader import BodyReader
 from app.server.error_map import ApiError, create_error_response, to_api_error
@@ -27,7 +28,14 @@ from app.server.service import Service
 from app.server.tolerance import Tolerance
 from app.server.validation_error import to_refusal
 
-_ROUTES = (routes_models, routes_chat, routes_completions, routes_embeddings, routes_health)
+_ROUTES = (
+    routes_models,
+    routes_chat,
+    routes_responses,
+    routes_completions,
+    routes_embeddings,
+    routes_health,
+)
 
 
 def create_app(service: Service) -> FastAPI:

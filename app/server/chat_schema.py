@@ -74,6 +74,9 @@ class NamedTool(WireModel):
     function: NamedFunction
 
 
+ToolChoice = Literal["none", "auto", "required"] | NamedTool
+
+
 class SchemaFormat(WireModel):
     """`schema` is what the reply must match."""
 
@@ -120,7 +123,7 @@ class ChatCompletionRequest(GenerationFields):
     top_logprobs: Annotated[int, Field(ge=0, le=MAX_LOGPROBS)] | None = None
     response_format: ResponseFormat | None = None
     tools: Annotated[list[Tool], Field(max_length=128)] | None = None
-    tool_choice: Literal["none", "auto", "required"] | NamedTool | None = None
+    tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     reasoning_effort: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None

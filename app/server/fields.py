@@ -24,6 +24,8 @@ def _read_limit(value: object) -> object:
 
 Limit = Annotated[int, BeforeValidator(_read_limit), Field(ge=1, le=_MAX_TOKENS)]
 TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
+Temperature = Annotated[float, Field(ge=0.0, le=2.0, allow_inf_nan=False)]
+TopP = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 RepetitionPenalty = Annotated[float, Field(ge=0.01, le=100.0, allow_inf_nan=False)]
 Penalty = Annotated[float, Field(ge=-2.0, le=2.0, allow_inf_nan=False)]
 
@@ -50,8 +52,8 @@ class GenerationFields(WireModel):
     stop: str | Annotated[list[str], Field(max_length=MAX_STOPS)] | None = None
     seed: Annotated[int, Field(ge=-_INT64, lt=_INT64)] | None = None
     max_tokens: Limit | None = None
-    temperature: Annotated[float, Field(ge=0.0, le=2.0, allow_inf_nan=False)] | None = None
-    top_p: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = None
+    temperature: Temperature | None = None
+    top_p: TopP | None = None
     presence_penalty: Penalty | None = None
     frequency_penalty: Penalty | None = None
     logit_bias: (

@@ -19,3 +19,14 @@ def to_usage_fields(usages: Collection[Usage], num_per_prompt: int = 1) -> dict[
         "total_tokens": prompt_tokens + completion_tokens,
         "prompt_tokens_details": {"cached_tokens": min(cached_tokens, prompt_tokens)},
     }
+
+
+def to_responses_usage(usage: Usage, num_reasoning: int) -> dict[str, Any]:
+    """In the words of /v1/responses."""
+    return {
+        "input_tokens": usage.prompt_tokens,
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": 0},
+        "output_tokens": usage.completion_tokens,
+        "output_tokens_details": {"reasoning_tokens": num_reasoning},
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+    }

@@ -60,3 +60,44 @@ def test_a_variable_of_the_template_turns_them_off(thinker: OpenAI) -> None:
     message = thinker.chat.completions.create(**options).choices[0].message.model_dump()
     assert message["content"]
     assert "reasoning_content" not in message
+
+
+def test_thoughts_are_an_item_of_a_response(thinker: OpenAI) -> None:
+    chat = thinker.chat.completions.create(**OPTIONS).choices[0].message.model_dump()
+    options: dict[str, Any] = {
+        "model": "m",
+        "input": OPTIONS["messages"],
+        "temperature": 0,
+        "max_output_tokens": OPTIONS["max_tokens"],
+    }
+    reply = thinker.responses.create(**options)
+    (item,) = reply.output
+    assert item.type == "reasoning"
+    assert item.content
+    assert item.content[0].text == chat["reasoning_content"]
+    assert (item.status, reply.output_text) == ("incomplete", "")
+    assert reply.usage
+    assert reply.usage.output_tokens_details.reasoning_tokens == reply.usage.output_tokens
+    with thinker.responses.stream(**options) as stream:
+        deltas = [e.delta for e in stream if e.type == "response.reasoning_text.delta"]
+    assert "".join(deltas) == chat["reasoning_content"]
+
+
+def test_thoughts_that_come_back_are_the_turn_s_that_follows(thinker: OpenAI) -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "content": [
+        {"type": "reasoning_text", "text": "Red."}
+    ]}  # fmt: skip
+    turn = {"role": "assistant", "content": "Blue."}
+    question = OPTIONS["messages"]
+    further = [{"role": "user", "content": "Why?"}]
+    counts = [
+        thinker.responses.create(
+            model="m", input=[*question, *turns, *further], max_output_tokens=1
+        ).usage
+        for turns in ([thought, turn], [turn])
+    ]
+    assert counts[0]
+    assert counts[1]
+    assert (
+        counts[0].input_tokens == counts[1].input_tokens
+    )  # the template leaves earlier thoughts out
