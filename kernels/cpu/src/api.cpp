@@ -19,6 +19,7 @@
 struct di_context {
     const di::Core& core;
     di::ThreadPool pool;
+    di::PageArena weights{};
 };
 
 struct di_model {
@@ -115,7 +116,7 @@ int32_t di_context_read(di_context* context, const void* data, int64_t num_bytes
 }
 
 di_linear* di_linear_create(di_context* context, const di_linear_source* source) {
-    return guarded([&] { return new di_linear{di::PackedLinear(*source, context->core, context->pool)}; }, nullptr);
+    return guarded([&] { return new di_linear{di::PackedLinear(*source, context->core, context->pool, context->weights)}; }, nullptr);
 }
 
 int64_t di_linear_bytes(const di_linear* linear) { return static_cast<int64_t>(linear->packed.num_bytes()); }

@@ -99,10 +99,10 @@ void check(const di_linear_source& s) {
 
 }  // namespace
 
-PackedLinear::PackedLinear(const di_linear_source& source, const Core& core, ThreadPool& pool) {
+PackedLinear::PackedLinear(const di_linear_source& source, const Core& core, ThreadPool& pool, PageArena& arena) {
     check(source);
     plan(source, pool);
-    data_ = page_array<uint8_t>(tiles_.tile_bytes * static_cast<size_t>(tiles_.num_tiles), Pages::kHuge);
+    data_ = arena.cut(tiles_.tile_bytes * static_cast<size_t>(tiles_.num_tiles));
     tiles_.data = data_.get();
     const int32_t tiles_a_task = tiles_.num_tiles / 256 + 1;
     pool.parallel_for((tiles_.num_tiles + tiles_a_task - 1) / tiles_a_task, [&](int32_t task) {

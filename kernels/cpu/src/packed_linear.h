@@ -1,6 +1,7 @@
 // A weight matrix that owns its tiles.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "api.h"
@@ -16,7 +17,7 @@ struct TileSource;
 class PackedLinear {
   public:
     // Copies everything `source` points to into tiles. Throws std::invalid_argument for what the kernels cannot run.
-    PackedLinear(const di_linear_source& source, const Core& core, ThreadPool& pool);
+    PackedLinear(const di_linear_source& source, const Core& core, ThreadPool& pool, PageArena& arena);
 
     const Tiles& tiles() const { return tiles_; }
     size_t num_bytes() const;
@@ -28,7 +29,7 @@ class PackedLinear {
     void pack_scales(const TileSource& from, int32_t begin, const Block& block, uint8_t* values) const;
 
     Tiles tiles_;
-    PageArray<uint8_t> data_;
+    std::shared_ptr<uint8_t> data_;
     PageArray<float> bias_;
     std::vector<int32_t> perm_;
 };
