@@ -24,6 +24,7 @@ from app.chat.rows import (
 )
 from app.chat.schema import transaction
 from app.chat.transcript import Conversation, ConversationSummary, Turn, TurnRole, TurnStats
+from app.chat.turn_tree import DeletedTurn
 from app.core.errors import ChatStoreError
 from app.core.sampling_settings import SamplingSettings
 
@@ -231,6 +232,16 @@ class ChatStore:
             found = turn_tree.other_version(self._connection, turn, steps)
             leaf_id = turn_tree.newest_end(self._connection, found)
             turn_tree.set_leaf(self._connection, conversation_id, leaf_id)
+
+    def delete_turn(self, conversation_id: str, turn_id: int) -> DeletedTurn:
+        """Hides one turn; what followed it stays. `restore_turn` brings it back."""
+        with self._writing():
+            return turn_tree.hide_turn(self._connection, conversation_id, turn_id)
+
+    def restore_turn(self, deleted: DeletedTurn) -> None:
+        """Undoes `delete_turn`."""
+        with self._writing():
+            turn_tree.show_turn(self._connection, deleted)
 
     def begin_reply(
         self, conversation_id: str, model_name: str, replaced: Turn | None = None

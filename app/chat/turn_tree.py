@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.chat.rows import attachments_to_json, to_json, turn_from_row
 from app.chat.transcript import Turn
@@ -108,6 +109,52 @@ def leave_hidden_ends(connection: sqlite3.Connection) -> None:
             FROM turns AS t WHERE t.turn_id = leaf_id)
         WHERE leaf_id IN (SELECT turn_id FROM turns WHERE is_deleted = 1)"""
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTurn:
+    """A turn that is hidden, and what brings it back: `children` followed it and follow `heir_id`
+    now; what was shown ended in `leaf_before`, and in `leaf_after` without it. Ids of turns."""
+
+    conversation_id: str
+    turn_id: int
+    children: tuple[int, ...]
+    heir_id: int | None
+    leaf_before: int | None
+    leaf_after: int | None
+
+
+def hide_turn(connection: sqlite3.Connection, conversation_id: str, turn_id: int) -> DeletedTurn:
+    """What followed the turn follows another version of it, or what it followed itself."""
+    parent_id, version_id = connection.execute(
+        f"""SELECT t.parent_id, coalesce(
+            (SELECT max(s.turn_id) FROM {_SIBLINGS} AND s.turn_id < t.turn_id),
+            (SELECT min(s.turn_id) FROM {_SIBLINGS} AND s.turn_id > t.turn_id))
+        FROM turns AS t WHERE t.turn_id = ?""",
+        (turn_id,),
+    ).fetchone()
+    heir_id = parent_id if version_id is None else version_id
+    rows = connection.execute("SELECT turn_id FROM turns WHERE parent_id = ?", (turn_id,))
+    children = tuple(child for (child,) in rows.fetchall())
+    before = after = read_leaf(connection, conversation_id)
+    if before == turn_id:
+        after = parent_id if version_id is None else newest_end(connection, version_id)
+    connection.execute("UPDATE turns SET parent_id = ? WHERE parent_id = ?", (heir_id, turn_id))
+    connection.execute("UPDATE turns SET is_deleted = 1 WHERE turn_id = ?", (turn_id,))
+    set_leaf(connection, conversation_id, after)
+    return DeletedTurn(conversation_id, turn_id, children, heir_id, before, after)
+
+
+def show_turn(connection: sqlite3.Connection, deleted: DeletedTurn) -> None:
+    """Undoes `hide_turn`; what has been said since stays shown, the turn is a version then."""
+    connection.execute("UPDATE turns SET is_deleted = 0 WHERE turn_id = ?", (deleted.turn_id,))
+    for child in deleted.children:
+        connection.execute(
+            "UPDATE turns SET parent_id = ? WHERE turn_id = ? AND parent_id IS ?",
+            (deleted.turn_id, child, deleted.heir_id),
+        )
+    if read_leaf(connection, deleted.conversation_id) == deleted.leaf_after:
+        set_leaf(connection, deleted.conversation_id, deleted.leaf_before)
 
 
 def other_version(connection: sqlite3.Connection, turn: Turn, steps: int) -> int:

@@ -21,6 +21,7 @@ from app.ui.dialogs.file_attacher import FileAttacher
 from app.ui.pages.page import Page
 from app.ui.preset_keeper import PresetKeeper
 from app.ui.side_columns import SideColumns
+from app.ui.turn_remover import TurnRemover
 from app.ui.widgets.chat_banners import ChatBanners
 from app.ui.widgets.chat_top_bar import ChatTopBar
 from app.ui.widgets.composer import Composer
@@ -73,6 +74,7 @@ class ChatPage(Page):
         self.meter = ContextMeter(controller.engine, self)
         self.attacher = FileAttacher(self.composer)
         self._keeper = PresetKeeper(presets, self.panel.sampling)
+        TurnRemover(controller, self.transcript, self.banners, self._on_open_requested)
         self._stack = QStackedWidget()
         self.first = self.composer
         self._build()

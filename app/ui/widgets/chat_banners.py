@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from app.chat.turn_tree import DeletedTurn
 from app.core.events import ErrorInfo, LoadedModel
 from app.ui.problems import Problem, Way, describe
 from app.ui.sentences import shown
@@ -23,6 +24,7 @@ class ChatBanners(BannerStack):
     restart_requested: start the engine again.
     retry_requested: ask for the failed reply again.
     undo_requested(conversation_id): bring a deleted conversation back.
+    turn_undo_requested(DeletedTurn): bring a deleted message or reply back.
     way_requested(Way): a way out of an error.
     remedy_requested(MemoryRemedy): load the model with less.
     report_requested(Path): show what was kept of a crash.
@@ -31,6 +33,7 @@ class ChatBanners(BannerStack):
     restart_requested = Signal()
     retry_requested = Signal()
     undo_requested = Signal(str)
+    turn_undo_requested = Signal(object)
     way_requested = Signal(object)
     remedy_requested = Signal(object)
     report_requested = Signal(object)
@@ -100,6 +103,12 @@ class ChatBanners(BannerStack):
         banner.action_requested.connect(lambda: self._on_undo_requested(conversation_id))
         self.show_banner("deleted", banner, lambda new: new.show_deleted(conversation_id))
 
+    def show_turn_deleted(self, deleted: DeletedTurn) -> None:
+        """Offers the message or reply back."""
+        banner = Banner(self.tr("The message was deleted."), action=self.tr("Undo"))
+        banner.action_requested.connect(lambda: self._on_turn_undo_requested(deleted))
+        self.show_banner("turn", banner, lambda new: new.show_turn_deleted(deleted))
+
     def show_exported(self, path: Path) -> None:
         """Conversations were written to a file."""
         banner = Banner(self.tr("Saved as {path}.").format(path=path))
@@ -135,6 +144,10 @@ class ChatBanners(BannerStack):
             self.retry_requested.emit()
         else:
             self.way_requested.emit(way)
+
+    def _on_turn_undo_requested(self, deleted: DeletedTurn) -> None:
+        self.remove("turn")
+        self.turn_undo_requested.emit(deleted)
 
     def _on_undo_requested(self, conversation_id: str) -> None:
         self.remove("deleted")

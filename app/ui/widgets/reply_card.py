@@ -28,6 +28,7 @@ class ReplyCard(QWidget):
         regenerate_requested: the user wants another one.
         continue_requested: it shall go on where it ends.
         version_requested(turn_id: int, steps: int)
+        delete_requested(turn_id: int)
     """
 
     told_as = as_role(Role.Grouping)
@@ -35,6 +36,7 @@ class ReplyCard(QWidget):
     regenerate_requested = Signal()
     continue_requested = Signal()
     version_requested = Signal(int, int)
+    delete_requested = Signal(int)
 
     def __init__(self, model_name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +56,8 @@ class ReplyCard(QWidget):
         self._regenerate.clicked.connect(self.regenerate_requested)
         self.continue_button = IconButton("continue", self.tr("Continue (Alt+Enter)"), size=16)
         self.continue_button.clicked.connect(self.continue_requested)
+        self.delete_button = IconButton("trash", self.tr("Delete this reply"), size=16)
+        self.delete_button.clicked.connect(self._on_delete_clicked)
         self.versions = VersionSwitch()
         self.versions.requested.connect(self._on_version_requested)
         self._build()
@@ -123,12 +127,16 @@ class ReplyCard(QWidget):
         else:  # what looked like the answer was a thought
             self.body.set_text(parts.answer)
 
+    def _on_delete_clicked(self) -> None:
+        if self.turn_id is not None:
+            self.delete_requested.emit(self.turn_id)
+
     def _on_version_requested(self, steps: int) -> None:
         if self.turn_id is not None:
             self.version_requested.emit(self.turn_id, steps)
 
     def _show_footer(self, shown: bool) -> None:
-        for widget in (self._stats, self.copy_button):
+        for widget in (self._stats, self.copy_button, self.delete_button):
             widget.setVisible(shown)
 
     def _build(self) -> None:
@@ -142,6 +150,7 @@ class ReplyCard(QWidget):
         footer.addWidget(self.versions)
         footer.addWidget(self._stats, 1)
         footer.addWidget(self.copy_button)
+        footer.addWidget(self.delete_button)
         footer.addWidget(self.continue_button)
         footer.addWidget(self._regenerate)
         layout = QVBoxLayout(self)

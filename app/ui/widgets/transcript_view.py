@@ -36,6 +36,7 @@ class TranscriptView(QScrollArea):
         continue_requested: the last reply shall go on.
         edited(turn_id: int, str): a message shall read so, and be answered again.
         version_requested(turn_id: int, steps: int): another version of a turn.
+        delete_requested(turn_id: int): without this turn.
     """
 
     told_as = as_role(Role.Grouping)
@@ -44,6 +45,7 @@ class TranscriptView(QScrollArea):
     continue_requested = Signal()
     edited = Signal(int, str)
     version_requested = Signal(int, int)
+    delete_requested = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -90,6 +92,17 @@ class TranscriptView(QScrollArea):
     def _scroll_to(self, from_end: int) -> None:
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum() - from_end)
+
+    @property
+    def from_end(self) -> int:
+        """Pixels below what is looked at; 0 where the end is followed."""
+        return 0 if self._is_following else self._from_end
+
+    def look_at(self, from_end: int) -> None:
+        """Looks at a place that is so many pixels above the end."""
+        self._is_following = not from_end
+        self._from_end = from_end
+        self._scroll_to(from_end)
 
     def show_turns(self, turns: Sequence[Turn]) -> None:
         """Shows the end of a conversation; what is above that follows in steps."""
@@ -171,6 +184,7 @@ class TranscriptView(QScrollArea):
         if self._reply is not None:
             self._remove_card(self._reply)
             self._reply = None
+            self._update_regenerate()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -199,6 +213,8 @@ class TranscriptView(QScrollArea):
         card.set_can_ask(self._can_ask)
         card.edited.connect(self.edited)
         card.version_requested.connect(self.version_requested)
+        card.delete_requested.connect(self.delete_requested)
+        card.delete_button.setEnabled(self._reply is None)
         return card
 
     def _create_reply_card(self, model_name: str) -> ReplyCard:
@@ -206,6 +222,8 @@ class TranscriptView(QScrollArea):
         card.regenerate_requested.connect(self.regenerate_requested)
         card.continue_requested.connect(self.continue_requested)
         card.version_requested.connect(self.version_requested)
+        card.delete_requested.connect(self.delete_requested)
+        card.delete_button.setEnabled(self._reply is None)
         return card
 
     def _add_card(self, card: Card) -> None:
@@ -227,6 +245,7 @@ class TranscriptView(QScrollArea):
 
     def _update_regenerate(self) -> None:
         for card in self._cards:
+            card.delete_button.setEnabled(self._reply is None)  # nothing goes while one is written
             if isinstance(card, ReplyCard):
                 card.set_can_regenerate(card is self._cards[-1] and card is not self._reply)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QPushButton,
     QSizePolicy,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -32,12 +33,14 @@ class UserCard(QWidget):
     Signals:
         edited(turn_id: int, str): ask with this text instead.
         version_requested(turn_id: int, steps: int)
+        delete_requested(turn_id: int)
     """
 
     told_as = as_role(Role.Grouping)
 
     edited = Signal(int, str)
     version_requested = Signal(int, int)
+    delete_requested = Signal(int)
 
     def __init__(self, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,6 +52,7 @@ class UserCard(QWidget):
         self._text.setAccessibleName(self.tr("Your message"))
         self.copy_button = CopyButton(lambda: self._content, self.tr("Copy message"), size=16)
         self.edit_button = IconButton("edit", self.tr("Edit and ask again"), size=16)
+        self.delete_button = IconButton("trash", self.tr("Delete this message"), size=16)
         self.versions = VersionSwitch()
         self.files = AttachmentBar(can_remove=False)
         self.files.show_attachments(turn.attachments)
@@ -57,6 +61,8 @@ class UserCard(QWidget):
         self.cancel_button = QPushButton(self.tr("Cancel"))
         self._bubble = self._create_bubble()
         self._bubble.setVisible(bool(turn.content))
+        self._fit_bubble()
+        self._text.installEventFilter(self)
         self._editing = self._create_editing()
         self._build()
         self._connect()
@@ -83,6 +89,18 @@ class UserCard(QWidget):
         """Whether a reply can be asked for now; editing itself is always possible."""
         self.send_button.setEnabled(can_ask)
 
+    @property
+    def _buttons(self) -> tuple[QToolButton, ...]:
+        return self.copy_button, self.edit_button, self.delete_button
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FontChange:  # of the text, when it is zoomed
+            self._fit_bubble()
+        return super().eventFilter(watched, event)
+
+    def _fit_bubble(self) -> None:
+        self._bubble.setMaximumWidth(self._preferred_width() + 2 * 16)
+
     def _on_submitted(self) -> None:
         text = self.editor.toPlainText()
         if self.send_button.isEnabled() and text.strip():
@@ -97,7 +115,7 @@ class UserCard(QWidget):
     def _show_editing(self, is_editing: bool) -> None:
         self._editing.setVisible(is_editing)
         self._bubble.setVisible(not is_editing and bool(self._content))
-        for button in (self.copy_button, self.edit_button):
+        for button in self._buttons:
             button.setVisible(not is_editing)
 
     def _connect(self) -> None:
@@ -106,6 +124,7 @@ class UserCard(QWidget):
         self.editor.escaped.connect(self._on_cancelled)
         self.send_button.clicked.connect(self._on_submitted)
         self.cancel_button.clicked.connect(self._on_cancelled)
+        self.delete_button.clicked.connect(lambda: self.delete_requested.emit(self.turn_id))
         self.versions.requested.connect(
             lambda steps: self.version_requested.emit(self.turn_id, steps)
         )
@@ -117,7 +136,6 @@ class UserCard(QWidget):
         inner = QVBoxLayout(bubble)
         inner.setContentsMargins(16, 10, 16, 10)
         inner.addWidget(self._text)
-        bubble.setMaximumWidth(self._preferred_width() + 2 * 16)
         return bubble
 
     def _create_editing(self) -> QFrame:
@@ -141,7 +159,7 @@ class UserCard(QWidget):
         row = QHBoxLayout()
         row.setSpacing(4)
         row.addStretch(1)
-        for button in (self.copy_button, self.edit_button):
+        for button in self._buttons:
             row.addWidget(button, alignment=Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._bubble, 1000)
         row.addWidget(self._editing, 1000)
