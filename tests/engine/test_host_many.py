@@ -97,7 +97,7 @@ def test_twenty_clients_that_leave_in_mid_reply_leave_nothing(
     wait_until(lambda: host.metrics().num_running == 0)
     idle = host.metrics()
     assert (idle.num_waiting, idle.pages_used) == (0, 0)
-    time.sleep(0.1)
+    time.sleep(0.1)  # steps would be made in it
     assert host.metrics() == idle
     again = host.submit(Request(prompt="Hello", sampling=GREEDY)).result()
     assert again.text == wanted
@@ -180,7 +180,9 @@ def test_an_idle_model_leaves_and_the_next_request_brings_it_back(
     assert idle_host.model == first
     assert states(events)[-1] == (EngineState.UNLOADED, first)
     assert idle_host.submit(Request(prompt="Hello", sampling=GREEDY)).result().text
-    assert [state for state, _ in states(events)][-2:] == [EngineState.LOADING, EngineState.READY]
+    seen = [state for state, _ in states(events)]
+    left = seen.index(EngineState.UNLOADED)  # it may have left again by now
+    assert seen[left + 1 : left + 3] == [EngineState.LOADING, EngineState.READY]
     again = idle_host.model
     assert again is not None
     assert (again.max_model_len, again.device) == (512, "reference")
@@ -190,7 +192,9 @@ def test_a_model_that_is_used_stays(idle_host: EngineHost, events: list[Event]) 
     handle = idle_host.submit(Request(prompt="Hello", sampling=ENDLESS))
     finished = [e for e in handle if isinstance(e, RequestFinished)]
     assert finished[0].usage.completion_tokens > 400
-    between = events[: events.index(finished[0])]
+    # A busy machine may take longer than the idle moment until the request is there.
+    begun = next(event for event in events if isinstance(event, TokensGenerated))
+    between = events[events.index(begun) : events.index(finished[0])]
     assert EngineState.UNLOADED not in [state for state, _ in states(between)]
 
 
