@@ -154,7 +154,8 @@ def test_more_sequences_than_rows_of_a_graph(model_dir: Path) -> None:
     requests = [
         request(replace(DRAWN, seed=index, max_tokens=5), PROMPT, f"r{index}") for index in range(9)
     ]
-    same_ids(model_dir, lambda engine: run(engine, *requests), num_slots=9)
+    ids = same_ids(model_dir, lambda engine: run(engine, *requests), num_slots=9)
+    assert [len(each) for each in ids.values()] == [5] * 9
 
 
 def cancelled_halfway(engine: Engine) -> Events:
@@ -214,7 +215,8 @@ def next_turn(engine: Engine) -> Events:
 
 
 def test_the_next_turn_goes_on_from_the_cache(model_dir: Path) -> None:
-    same_ids(model_dir, next_turn)
+    ids = same_ids(model_dir, next_turn)
+    assert (len(ids["first"]), len(ids["second"])) == (20, 20)
 
 
 def one_after_the_other(engine: Engine) -> Events:
@@ -227,7 +229,8 @@ def one_after_the_other(engine: Engine) -> Events:
 
 
 def test_a_slot_passes_from_a_cancelled_reply_to_the_next(model_dir: Path) -> None:
-    same_ids(model_dir, one_after_the_other)
+    ids = same_ids(model_dir, one_after_the_other)
+    assert (len(ids["first"]), len(ids["second"])) == (4, 20)
 
 
 @pytest.mark.parametrize("scenario", [next_turn, one_after_the_other])
@@ -274,7 +277,8 @@ def test_a_reply_to_the_end_of_the_context(model_dir: Path) -> None:
 
 def test_the_ring_goes_round(model_dir: Path) -> None:
     long = replace(DRAWN, max_tokens=RING_ENTRIES * 2 + 9)
-    same_ids(model_dir, lambda engine: run(engine, request(long)))
+    ids = same_ids(model_dir, lambda engine: run(engine, request(long)))
+    assert len(ids["r"]) == long.max_tokens
 
 
 def test_a_token_costs_one_replay_and_no_copy(model_dir: Path) -> None:
@@ -312,7 +316,8 @@ def test_a_state_that_does_not_move_on_is_seen(
 
 
 def test_an_int8_cache_is_decoded_from(model_dir: Path) -> None:
-    same_ids(model_dir, lambda engine: run(engine, request(PENALIZED)), kv_dtype="int8")
+    ids = same_ids(model_dir, lambda engine: run(engine, request(PENALIZED)), kv_dtype="int8")
+    assert len(ids["r"]) == PENALIZED.max_tokens
 
 
 def test_a_reply_goes_on_from_its_prompt(model_dir: Path) -> None:

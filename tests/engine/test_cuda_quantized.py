@@ -32,8 +32,8 @@ def logits_of(executor: Executor) -> npt.NDArray[np.float32]:
         return executor.step([SequenceChunk(0, 0, PROMPT, LogitsWanted.ALL)])[0]
 
 
-def check(model_dir: Path) -> None:
-    """Both executors' logits of a prompt, close."""
+def distance(model_dir: Path) -> float:
+    """Relative, of both executors' logits of a prompt; the largest of each row is the same."""
     with Checkpoint.open(model_dir) as checkpoint:
         spec = create_spec(checkpoint.config)
         mine = CudaExecutor(
@@ -44,18 +44,18 @@ def check(model_dir: Path) -> None:
         )
         wanted = logits_of(ReferenceExecutor(checkpoint, spec, CONTEXT))
         found = logits_of(mine)
-    assert np.linalg.norm(found - wanted) / np.linalg.norm(wanted) <= TOLERANCE
     assert np.array_equal(found.argmax(-1), wanted.argmax(-1))
+    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
 
 
 @pytest.mark.parametrize("name", ["Q2_K", "Q3_K", "Q4_K_M", "Q5_K", "Q8_0", "Q4_0", "Q4_1"])
 def test_files_of_llama_cpp_run_as_they_decode(name: str, tmp_path: Path) -> None:
     convert(FIXTURES / "llama_cpp" / f"{name}.gguf", tmp_path / "out")
-    check(tmp_path / "out")
+    assert distance(tmp_path / "out") <= TOLERANCE
 
 
 @pytest.mark.parametrize("grid", ["w3", "w4"])
 def test_our_own_grids_run_as_they_decode(grid: str, tmp_path: Path) -> None:
     source = FIXTURES / "llama_cpp" / "Q8_0.gguf"
     convert(source, tmp_path / "out", grid=grid, allow_lossy=True)
-    check(tmp_path / "out")
+    assert distance(tmp_path / "out") <= TOLERANCE
