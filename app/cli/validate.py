@@ -9,7 +9,7 @@ from typing import Any
 
 from app.cli.options import Subparsers, add_command
 from app.cli.output import print_json, print_note, print_pairs
-from app.core.errors import UnsupportedError
+from app.core.errors import UnsupportedError, UsageError
 from app.core.events import Event
 from app.core.validation_events import (
     Check,
@@ -20,7 +20,7 @@ from app.core.validation_events import (
 )
 from app.hub.starter import require_starter
 
-_STARTER = "starter"
+_STARTER, _JSON = "starter", ".json"
 _MARKS = {"pass": "pass   ", "fail": "FAIL   ", "not_run": "not run"}
 
 
@@ -44,6 +44,8 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Validates; UnsupportedError when the verdict is a refusal."""
+    if args.report is not None:
+        _check_report_path(args.report)
     # Not above: the other commands must not wait for what it imports.
     from app.validation.runner import validate
 
@@ -69,9 +71,17 @@ def _tell(event: Event) -> None:
             print_note(f"{_MARKS[check.status]}  {check.title}: {check.detail}")
 
 
+def _check_report_path(path: Path) -> None:
+    """Before minutes of work are lost."""
+    if path.suffix.lower() == _JSON:
+        raise UsageError(f"--report names the Markdown file; {path.name} is written beside it.")
+    if not path.parent.is_dir():
+        raise UsageError(f"The folder {path.parent} for the report does not exist.")
+
+
 def _save(report: ValidationReport, path: Path) -> None:
     path.write_text(report.markdown, encoding="utf-8")
-    path.with_suffix(".json").write_text(report.document, encoding="utf-8")
+    path.with_suffix(_JSON).write_text(report.document, encoding="utf-8")
 
 
 def _to_document(report: ValidationReport, path: Path | None) -> dict[str, Any]:

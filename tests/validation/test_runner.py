@@ -141,5 +141,15 @@ def test_the_command_saves_both_reports(
     assert str(tmp_path) not in text
 
 
+@pytest.mark.parametrize("name", ["report.json", "no-such-folder/report.md"])
+def test_a_report_that_could_not_be_saved_is_refused_before_any_work(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert main(["validate", str(folder), "--report", str(tmp_path / name)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, "no check was run"
+
+
 def test_the_report_has_a_name(folder: Path) -> None:
     assert report_on(folder).file_name == "tiny-qwen_integration_report.md"
