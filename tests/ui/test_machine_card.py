@@ -93,6 +93,7 @@ def test_the_first_page_says_when_nothing_can_be_told(qtbot: QtBot, program: Pro
     says("Looking at this computer…")
     program.controllers.machine.failed.emit()
     says(unknown)
+    assert "Looking at this computer…" not in texts(empty)
     empty.show_first_run(has_starter=True)
     says(unknown)
     program.controllers.machine.described.emit(report())
