@@ -18,6 +18,8 @@ from app.ui.widgets.banner import BannerStack
 from app.ui.widgets.navigation_rail import NavigationItem, NavigationRail
 from app.ui.widgets.server_toggle import ServerToggle
 
+_LEFT_BY_BANNERS_PX = 300  # a page has banners of its own
+
 
 class Desk(QWidget):
     """Built around controllers that live longer; another one takes its place when the language
@@ -41,7 +43,7 @@ class Desk(QWidget):
         self.server_page = ServerPage(controllers.server)
         self.library_page = LibraryPage(controllers.disk, has_starter=has_starter)
         self.settings_page = SettingsPage(settings)
-        self.banners = BannerStack()
+        self.banners = BannerStack(left_free=_LEFT_BY_BANNERS_PX)
         self.navigation = NavigationRail(self._items(), mode)
         self.server_toggle = ServerToggle(controllers.server)
         self._pages = QStackedWidget()

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QImage, QMouseEvent
+from PySide6.QtGui import QColor, QImage, QMouseEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QLabel,
     QToolTip,
 )
@@ -19,6 +20,7 @@ from pytestqt.qtbot import QtBot
 from app.core.cards import CardSample
 from app.core.events import MemorySampled, PrefillProgressed
 from app.ui.live_history import WINDOW_S, LiveHistory, RatePoint
+from app.ui.theme import current_tokens
 from app.ui.widgets.live_panel import LivePanel
 from app.ui.widgets.plots import thinned, with_rests
 
@@ -277,3 +279,24 @@ def test_between_two_replies_the_speed_lies_on_the_ground(rest_s: float) -> None
     assert ground[1] - ground[0] == pytest.approx(rest_s, abs=5.0)
     assert {rate for _, rate in curve} == {0.0, 40.0, 90.0}
     assert list(with_rests([], now_s)) == []
+
+
+def test_a_single_measurement_of_the_speed_is_seen(live: LivePanel) -> None:
+    """As a line from the ground: a point by itself would not be drawn."""
+    plot, history = live.rate_plot, LiveHistory()
+    assert plot is not None
+    history.add_rate(31.0, 95.0)
+    plot.draw(history, 100.0)
+    for _ in range(3):
+        QApplication.processEvents()
+    picture = plot.grab().toImage()
+    colour = QColor(current_tokens().plot_kv)
+    rows = [picture.height() // 2, picture.height() * 3 // 4]
+    columns = range(60, picture.width())
+    seen = [x for x in columns if all(_is_like(picture.pixelColor(x, y), colour) for y in rows)]
+    assert 1 <= len(seen) <= 4
+
+
+def _is_like(one: QColor, other: QColor) -> bool:
+    channels = zip(one.getRgb()[:3], other.getRgb()[:3], strict=True)
+    return all(abs(a - b) < 60 for a, b in channels)

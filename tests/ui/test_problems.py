@@ -39,6 +39,7 @@ from app.ui.widgets.banner import Banner, BannerTone
 from app.ui.widgets.problem_banner import ProblemBanner
 from app.ui.widgets.shortage_banner import ShortageBanner
 from app.workers.commands import Command, LoadModel
+from tests.ui.chat_scenes import chat_conversation
 from tests.ui.scene_samples import SHORT
 
 MODEL = Path("models") / "Qwen3-4B"
@@ -263,3 +264,23 @@ def test_the_newest_of_many_banners_is_in_view(program: Program) -> None:
         assert newest.mapTo(stack, newest.rect().bottomLeft()).y() < stack.height(), num_words
         for banner in stack.banners:
             banner.closed.emit()
+
+
+def test_banners_leave_lines_of_the_conversation_in_a_low_window(program: Program) -> None:
+    """All of a screen of 1366 x 768 at 200 %, with a banner above the page and one on it."""
+    window, page = program.window, program.window.chat_page
+    window.resize(683, 384)
+    chat_conversation(program)
+    window.show_error(ErrorInfo("CheckpointError", "model.safetensors ends early.", "offset 12"))
+    page.banners.show_error(SHORT)
+    settle(3 * page.transcript.fontMetrics().lineSpacing(), page.transcript.viewport())
+    (shown,) = window.banners.banners
+    shown.closed.emit()
+    settle(4 * page.transcript.fontMetrics().lineSpacing(), page.transcript.viewport())
+    assert page.banners.height() > 100, "has the room that the other one gave back"
+
+
+def settle(least: int, viewport: QWidget) -> None:
+    for _ in range(12):
+        QApplication.processEvents()
+    assert viewport.height() >= least

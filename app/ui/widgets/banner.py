@@ -6,8 +6,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -25,6 +25,8 @@ from app.ui.problems import Problem
 from app.ui.theme import set_role
 
 _MOST_OF_WINDOW = 0.45
+_LEFT_FREE_PX = 200  # the chat's composer, and four lines of a conversation
+_LEAST_PX = 72  # a title and two lines
 
 
 class BannerTone(StrEnum):
@@ -113,15 +115,17 @@ class Banner(QFrame):
 class BannerStack(QScrollArea):
     """The banners of one place, newest last; a message that is already shown is not repeated.
 
-    They take less than half of the window, and scroll beyond that; the newest is shown from its
-    first line on.
+    They take less than half of the window, in a low one less still, and scroll beyond that; the
+    newest is shown from its first line on.
 
     `again` shows a banner once more on the stack that it is given: one built later, which may
     speak another language.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, left_free: int = _LEFT_FREE_PX) -> None:
+        """`left_free`: pixels below that they leave in a low window."""
         super().__init__(parent)
+        self._left_free = left_free
         self._banners: dict[str, Banner] = {}
         self._again: dict[str, Callable[[Any], object]] = {}
         self.setWidgetResizable(True)
@@ -169,9 +173,17 @@ class BannerStack(QScrollArea):
         self._fit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._content and event.type() == QEvent.Type.LayoutRequest:
+        kind = event.type()
+        is_content = watched is self._content and kind == QEvent.Type.LayoutRequest
+        if is_content or (watched is self.parent() and kind == QEvent.Type.Resize):
             self._fit_later()
         return super().eventFilter(watched, event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """From now on the room that what surrounds it has counts."""
+        super().showEvent(event)
+        if (parent := self.parentWidget()) is not None:
+            parent.installEventFilter(self)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -186,7 +198,7 @@ class BannerStack(QScrollArea):
         needed = self.rows.totalHeightForWidth(self.width())
         if needed < 0:  # no text among them wraps
             needed = self.rows.totalSizeHint().height()
-        most = round(self.window().height() * _MOST_OF_WINDOW)
+        most = self._most()
         # A bar that is there already narrows the texts, which then need more height, and the bar.
         policy = Qt.ScrollBarPolicy
         self.setVerticalScrollBarPolicy(
@@ -198,6 +210,12 @@ class BannerStack(QScrollArea):
             if (parent := self.parentWidget()) is not None and (layout := parent.layout()):
                 layout.invalidate()
                 layout.activate()
+
+    def _most(self) -> int:
+        """The height that they may take."""
+        height = self.window().height()
+        below = height - self.mapTo(self.window(), QPoint()).y()
+        return min(round(height * _MOST_OF_WINDOW), max(_LEAST_PX, below - self._left_free))
 
     def _show_newest(self) -> None:
         if self._banners:

@@ -244,6 +244,8 @@ def with_rests(points: Sequence[RatePoint], now_s: float) -> Iterator[tuple[floa
     """Times and speeds; on the ground between two replies, where nothing is made."""
     span_s = now_s - points[0].time_s if points else 0.0
     longest_s = max(_REST_S, 4 * span_s / _MOST_DRAWN)  # `thinned` leaves less between two points
+    if len(points) == 1:  # a line from the ground, as a point by itself is not drawn
+        yield points[0].time_s, 0.0
     for number, point in enumerate(points):
         before = points[max(number - 1, 0)].time_s
         if point.time_s - before > longest_s:
