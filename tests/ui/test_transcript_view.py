@@ -280,8 +280,16 @@ def test_a_line_stands_above_the_first_turn_that_the_model_sees(view: Transcript
     assert position() == 3
     view.mark_context(None)
     assert position() == 0
+    view.mark_context(-1)  # the message that is being written: nothing of all this is seen
+    assert position() == 4
+    view.add_turn(user(5))
+    assert position() == 4
     view.mark_context(3)
     view.show_turns([user(5)])
+    assert position() == 0
+    view.mark_context(None)
+    view.show_turns([])
+    view.mark_context(-1)
     assert position() == 0
 
 

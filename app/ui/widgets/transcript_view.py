@@ -143,15 +143,20 @@ class TranscriptView(QScrollArea):
         self._follow()
 
     def mark_context(self, first_kept_turn: int | None) -> None:
-        """Draws a line above the first turn that the model still sees; None: it sees all."""
+        """Draws a line above the first turn that the model still sees, below all where that is none
+        of these: the one being written. None: it sees all."""
         self._first_kept_turn = first_kept_turn
         self._column.removeWidget(self._mark)
         # A reply that streams has no id either: it must not be taken for the turn that is sought.
         has_mark = first_kept_turn is not None
         card = next((c for c in self._cards if has_mark and c.turn_id == first_kept_turn), None)
-        self._mark.setVisible(card is not None)
+        above = (turn.turn_id for turn in (*self._earlier, *self._unbuilt))
+        is_below = has_mark and card is None and first_kept_turn not in above and bool(self._cards)
+        self._mark.setVisible(card is not None or is_below)
         if card is not None:
             self._column.insertWidget(self._column.indexOf(card), self._mark)
+        elif is_below:
+            self._column.insertWidget(self._column.count() - 1, self._mark)
 
     def set_can_ask(self, can_ask: bool) -> None:
         """Whether a reply can be asked for now."""
