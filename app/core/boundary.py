@@ -10,13 +10,18 @@ from app.core.errors import AppError
 
 _logger = logging.getLogger(__name__)
 
+# Where PyO3 keeps its PanicException, a BaseException that no module gives: a thread that lets it
+# pass would be gone, and whoever waits for it would wait for ever.
+_RUST = "pyo3_runtime"
+
 
 class Guard:
     """`with Guard(what, told):` nothing comes out of the block, `told` hears what was raised.
 
     For where a thread, a queue or the requests of others must go on whatever one of them does;
     everywhere else what can come is caught by name. `what` begins the line in the log: an expected
-    failure is one line, a fault comes with its trace. Interrupts and exits pass.
+    failure is one line, a fault comes with its trace, and so does a panic of a library in Rust,
+    which is told as a RuntimeError. Interrupts and exits pass.
     """
 
     def __init__(self, what: str, told: Callable[[Exception], object] = lambda error: None) -> None:
@@ -30,8 +35,10 @@ class Guard:
         self,
         _kind: type[BaseException] | None,
         error: BaseException | None,
-        _trace: TracebackType | None,
+        trace: TracebackType | None,
     ) -> bool:
+        if error is not None and type(error).__module__ == _RUST:
+            error = RuntimeError(f"{type(error).__name__}: {error}").with_traceback(trace)
         if not isinstance(error, Exception):
             return False
         if isinstance(error, AppError):

@@ -28,13 +28,20 @@ class TokenizerJsonError(ValueError):
 
 
 def read_tokenizer_json(content: str) -> tokenizers.Tokenizer:
-    """The library's object. Raises `TokenizerJsonError` where it takes none of it."""
+    """The library's object. Raises `TokenizerJsonError` where it takes none of it.
+
+    What the file says of truncation and padding is left from somebody's training, and would cut
+    and fill every prompt: as in transformers, neither is done unless it is asked for.
+    """
     try:
-        return tokenizers.Tokenizer.from_str(content)
+        backend = tokenizers.Tokenizer.from_str(content)
     except MemoryError:
         raise
     except Exception as error:  # just that class is what the library raises
         raise TokenizerJsonError(str(error)) from error
+    backend.no_truncation()
+    backend.no_padding()
+    return backend
 
 
 class Tokenizer:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
+import tokenizers
 
 from app.core.boundary import Guard
 from app.core.cleanup import undone_on_failure
@@ -31,6 +33,23 @@ def test_whatever_is_raised_is_told_and_logged(
     (record,) = caplog.records
     assert (record.levelno, record.exc_info is not None) == (level, has_trace)
     assert record.getMessage().startswith("The work failed")
+
+
+def test_a_panic_in_rust_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
+    """`tokenizers` panics where a stride is no shorter than what it strides over."""
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    content = json.loads(tokenizer.to_str())
+    cut = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 3}
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps({**content, "truncation": cut}))
+    told: list[Exception] = []
+    with Guard("The work failed", told.append):
+        tokenizer.encode("a a a a")
+    (error,) = told
+    assert isinstance(error, RuntimeError)
+    assert "stride" in str(error)
+    (record,) = caplog.records
+    assert record.exc_info is not None
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])

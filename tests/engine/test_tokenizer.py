@@ -135,6 +135,31 @@ def test_a_special_token_may_be_written_as_an_object(folder: Path) -> None:
     assert Tokenizer.from_dir(folder).bos_token_id == 3
 
 
+TRUNCATION = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
+PADDING = {
+    "strategy": {"Fixed": 64},
+    "direction": "Right",
+    "pad_to_multiple_of": None,
+    "pad_id": 0,
+    "pad_type_id": 0,
+    "pad_token": "<|endoftext|>",
+}
+
+
+@pytest.mark.parametrize("left", [{"truncation": TRUNCATION}, {"padding": PADDING}])
+@pytest.mark.parametrize("parses", [True, False])
+def test_what_training_left_in_a_tokenizer_json_cuts_and_fills_nothing(
+    folder: Path, left: dict[str, Any], parses: bool
+) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    wanted = Tokenizer.from_dir(folder).encode("one two three four five six")
+    _change_json(folder / "tokenizer.json", **left)
+    found = Tokenizer.from_dir(folder).encode("one two three four five six", parse_special=parses)
+    oracle = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    assert found == wanted == oracle("one two three four five six")["input_ids"]
+
+
 def test_a_special_token_of_half_a_surrogate_pair_is_none(folder: Path) -> None:
     _change_json(folder / "tokenizer_config.json", bos_token="\ud83d")
     assert Tokenizer.from_dir(folder).bos_token_id == 1  # as generation_config.json has it
