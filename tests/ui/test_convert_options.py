@@ -174,8 +174,8 @@ def test_a_budget_belongs_to_one_grid_and_may_be_refused(
     assert choice.budget.isVisible()
     choice.budget.setValue(20)
     assert asked.calls[-1] == ("replan", ConversionOptions("w3w4", vram_budget=20 << 20))
-    controller.measured.emit(MeasuringProgressed(12, 210))
-    assert "12 of 210" in texts(page.options)
+    controller.measured.emit(MeasuringProgressed(1_200, 21_000))
+    assert "1,200 of 21,000" in texts(page.options)
     controller.plan_refused.emit(ErrorInfo("ResourceError", "The budget cannot be met."))
     assert page.options.problem.text() == "The budget cannot be met."
     assert page.options.isVisible()

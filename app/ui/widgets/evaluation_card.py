@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 from app.core.conversion_events import ConversionReport, GridEvaluation
 from app.core.events import ErrorInfo
 from app.core.units import format_bytes
-from app.ui.formats import format_kl, format_perplexity, format_share
+from app.ui.formats import format_count, format_kl, format_perplexity, format_share
 from app.ui.grid_labels import COMPARED_GRIDS, grid_help, grid_label
 from app.ui.item_models.row_model import Column
 from app.ui.sentences import shown
@@ -110,7 +110,7 @@ class EvaluationCard(Card):
             "Memory is weights, workspace and the KV cache of a chat; agreement is how often both "
             "find the same token likeliest. Keep the source until you are content."
         )
-        return text.format(n=f"{report.evaluations[0].num_tokens:,}")
+        return text.format(n=format_count(report.evaluations[0].num_tokens))
 
     def _source_row(self, report: ConversionReport) -> _Row:
         perplexity = format_perplexity(report.evaluations[0].source_perplexity)

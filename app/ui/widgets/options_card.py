@@ -18,6 +18,7 @@ from app.controllers.conversion_job import ConversionOptions
 from app.core.conversion_events import ConversionPlan, MeasuringProgressed
 from app.core.events import ErrorInfo
 from app.core.units import format_bytes
+from app.ui.formats import format_count
 from app.ui.grid_labels import COMPARED_GRIDS, grid_help, grid_label
 from app.ui.sentences import shown
 from app.ui.theme import make_large, set_role, ui_font
@@ -96,7 +97,8 @@ class OptionsCard(Card):
     def show_measuring(self, progress: MeasuringProgressed) -> None:
         """What 3 bits would cost is being measured."""
         text = self.tr("Measuring what 3 bits cost: {done} of {total} weight matrices")
-        self._facts.setText(text.format(done=progress.num_done, total=progress.num_linears))
+        done, total = format_count(progress.num_done), format_count(progress.num_linears)
+        self._facts.setText(text.format(done=done, total=total))
         self._bar.setRange(0, progress.num_linears)
         self._bar.setValue(progress.num_done)
 
@@ -105,7 +107,8 @@ class OptionsCard(Card):
         self._show_title(plan.grid)
         text = self.tr("{size} on the disk  ·  about {memory} of memory with {n} tokens of context")
         size, memory = format_bytes(plan.output_bytes), format_bytes(plan.memory_bytes)
-        self._facts.setText(text.format(size=size, memory=memory, n=f"{plan.memory_context:,}"))
+        context = format_count(plan.memory_context)
+        self._facts.setText(text.format(size=size, memory=memory, n=context))
         self._set_busy(False)
 
     def show_refused(self, error: ErrorInfo) -> None:

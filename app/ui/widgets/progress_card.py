@@ -82,7 +82,7 @@ class ProgressCard(Card):
         done, total = progress.num_done, progress.num_linears
         self._show_share(self.tr("Measuring what 3 bits cost… {percent} %"), done / total)
         facts = self.tr("{done} of {total} weight matrices")
-        self._facts.setText(facts.format(done=done, total=total))
+        self._facts.setText(facts.format(done=format_count(done), total=format_count(total)))
 
     def show_progress(self, progress: ConversionProgressed) -> None:
         """One more tensor is done."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QCoreApplication, QLocale, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -13,6 +13,7 @@ from app.core.memory_shortage import MemoryHolder, MemoryRemedy, MemoryShortage,
 from app.core.sentence import listing
 from app.core.units import format_bytes
 from app.ui.accessible import Role, as_role
+from app.ui.formats import format_count
 from app.ui.problems import Problem, Way, describe
 from app.ui.sentences import shown
 from app.ui.theme import current_tokens
@@ -112,7 +113,7 @@ def needs_text(shortage: MemoryShortage) -> str:
         weights=format_bytes(shortage.weights_bytes),
         kv=format_bytes(shortage.kv_bytes),
         workspace=format_bytes(shortage.workspace_bytes),
-        context=_number(shortage.max_model_len),
+        context=format_count(shortage.max_model_len),
         free=format_bytes(shortage.free_bytes),
         total=format_bytes(shortage.total_bytes),
         place=shortage.card,
@@ -142,9 +143,5 @@ def remedy_text(remedy: MemoryRemedy) -> str:
         RemedyKind.W3: translate("ShortageBanner", "Convert to 3 bits ({size}): {n} tokens"),
     }
     return texts[remedy.kind].format(
-        n=_number(remedy.max_model_len), size=format_bytes(remedy.weights_bytes)
+        n=format_count(remedy.max_model_len), size=format_bytes(remedy.weights_bytes)
     )
-
-
-def _number(value: int) -> str:
-    return QLocale(QLocale.Language.English).toString(value)
