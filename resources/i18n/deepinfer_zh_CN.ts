@@ -370,8 +370,8 @@
         <translation>名称</translation>
     </message>
     <message>
-        <source>{title} (copy)</source>
-        <translation>{title}（副本）</translation>
+        <source>Copy of {title}</source>
+        <translation>副本：{title}</translation>
     </message>
 </context>
 <context>

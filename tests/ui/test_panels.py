@@ -136,7 +136,7 @@ def test_menu_of_a_conversation(qtbot: QtBot, conversations: ConversationPanel) 
         (pin, conversations.pin_requested, ["a", False]),
         (ideas, conversations.move_requested, ["a", "Ideas"]),
         (take_out, conversations.move_requested, ["a", ""]),
-        (duplicate, conversations.duplicate_requested, ["a", f"{ROWS[0].title} (copy)"]),
+        (duplicate, conversations.duplicate_requested, ["a", f"Copy of {ROWS[0].title}"]),
         (markdown, conversations.export_requested, ["a", ".md"]),
         (document, conversations.export_requested, ["a", ".json"]),
         (delete, conversations.delete_requested, ["a"]),

@@ -99,7 +99,7 @@ class ConversationMenu(QMenu):
         self.move_requested.emit(self._id, folder)
 
     def _duplicate(self) -> None:
-        title = self.tr("{title} (copy)").format(title=self._conversation.title)
+        title = self.tr("Copy of {title}").format(title=self._conversation.title)
         self.duplicate_requested.emit(self._id, title)
 
     def _export(self, suffix: str) -> None:

@@ -150,7 +150,7 @@ class TranscriptView(QScrollArea):
         # A reply that streams has no id either: it must not be taken for the turn that is sought.
         has_mark = first_kept_turn is not None
         card = next((c for c in self._cards if has_mark and c.turn_id == first_kept_turn), None)
-        above = (turn.turn_id for turn in (*self._earlier, *self._unbuilt))
+        above = [turn.turn_id for turn in (*self._earlier, *self._unbuilt)]
         is_below = has_mark and card is None and first_kept_turn not in above and bool(self._cards)
         self._mark.setVisible(card is not None or is_below)
         if card is not None:
