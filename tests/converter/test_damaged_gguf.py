@@ -70,14 +70,16 @@ def mutations(data: bytes) -> st.SearchStrategy[bytes]:
     return st.one_of(flip, number, cut, repeat, truncate)
 
 
-@settings(max_examples=500, deadline=20_000, suppress_health_check=list(HealthCheck))
-@given(case=st.data())
-def test_mutated_files_never_surprise(
-    case: st.DataObject, small: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    data = case.draw(mutations(small))
-    error = check_conversion(data, tmp_path_factory.getbasetemp() / "mutated")
-    assert error is None or type(error) is not AppError, "a class that says whose fault it is"
+@pytest.mark.parametrize("num_files", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_mutated_files_never_surprise(num_files: int, small: bytes, tmp_path: Path) -> None:
+    @settings(max_examples=num_files, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(mutations(small))
+    def convert_mutated(data: bytes) -> None:
+        error = check_conversion(data, tmp_path / "mutated")
+        assert error is None or type(error) is not AppError, "a class that says whose fault it is"
+
+    convert_mutated()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_unmutated_file_converts(small: bytes, tmp_path: Path) -> None:
