@@ -22,7 +22,7 @@ from app.controllers.conversion_job import (
 )
 from app.controllers.report_saver import ReportSaver
 from app.controllers.story import Story
-from app.controllers.worker_link import WorkerLink
+from app.controllers.worker_link import WorkerLink, describe_death
 from app.core.conversion_events import (
     ConversionFinished,
     ConversionPlan,
@@ -32,7 +32,7 @@ from app.core.conversion_events import (
     EvaluationProgressed,
     MeasuringProgressed,
 )
-from app.core.errors import OutputExistsError, WorkerError
+from app.core.errors import OutputExistsError
 from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed, WorkerDied
 from app.core.sentence import Sentence
 from app.workers.commands import CancelJob, DiscardParts
@@ -55,6 +55,10 @@ _TOLD = (
     "evaluation_cancelled",
 )
 _LATEST = ("progressed", "measured", "evaluation_progressed")
+_DEATH = Sentence(
+    "The conversion process ended unexpectedly, perhaps because memory ran out; "
+    "nothing was added to the library."
+)
 
 
 class ConversionController(QObject):
@@ -309,7 +313,7 @@ class ConversionController(QObject):
             case JobCancelled():
                 self._receive_cancellation()
             case WorkerDied():
-                self._fail(_describe_death(event))
+                self._fail(describe_death(event, _DEATH))
 
     def _is_stale(self, event: Event) -> bool:
         """Whether this is about a plan that is no longer wanted."""
@@ -354,11 +358,3 @@ class ConversionController(QObject):
     def _fail(self, error: ErrorInfo) -> None:
         (self.evaluation_failed if self._is_evaluating else self.failed).emit(error)
         self._start_next()
-
-
-def _describe_death(event: WorkerDied) -> ErrorInfo:
-    message = Sentence(
-        "The conversion process ended unexpectedly, perhaps because memory ran out; "
-        "nothing was added to the library."
-    )
-    return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))

@@ -9,9 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance, Slot
 
 from app.controllers.story import Story
-from app.controllers.worker_link import WorkerLink
-from app.core.errors import WorkerError
-from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed, WorkerDied
+from app.controllers.worker_link import WorkerLink, describe_death
+from app.core.events import Event, JobCancelled, JobFailed, WorkerDied
 from app.core.library_events import (
     ItemsRemoved,
     ItemsRestored,
@@ -45,6 +44,7 @@ _IDLE_MS = 30_000
 _BEGINNINGS = ("verify_begun", "move_begun")
 _PROGRESSED = ("verify_progressed", "move_progressed")
 _TOLD = (*_BEGINNINGS, *_PROGRESSED, "verified")
+_DEATH = Sentence("The process that looks after the library ended unexpectedly.")
 
 
 class DiskWork(StrEnum):
@@ -275,6 +275,4 @@ class DiskController(QObject):
         self._set_scanning(False)
         self._set_work(DiskWork.NONE)
         if was_busy:
-            message = Sentence("The process that looks after the library ended unexpectedly.")
-            detail = Sentence("exit code {exit_code}", exit_code=event.exit_code)
-            self.failed.emit(ErrorInfo.from_exception(WorkerError(message, detail=detail)))
+            self.failed.emit(describe_death(event, _DEATH))

@@ -6,14 +6,14 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.controllers.hub import HubController
 from app.controllers.reporting import Reporting
-from app.controllers.worker_link import WorkerLink
+from app.controllers.worker_link import WorkerLink, describe_death
 from app.core.download_events import (
     DownloadFinished,
     DownloadProgressed,
     OfferedModel,
     RepositoryFound,
 )
-from app.core.errors import HubBusyError, HubSilentError, WorkerError
+from app.core.errors import HubBusyError, HubSilentError
 from app.core.events import ErrorInfo, Event, JobFailed, WorkerDied, WorkerStopped
 from app.core.paths import downloads_path, library_dir
 from app.core.room import Need, check_room
@@ -29,6 +29,7 @@ _PAUSE_TIMEOUT_S = 1.0
 # Nobody sits beside a download at night: a hub that was silent is asked again.
 RETRY_AFTER_S = 60
 _WORTH_ANOTHER_TRY = (HubSilentError.__name__, HubBusyError.__name__)
+_DEATH = Sentence("The download process ended unexpectedly; what has arrived is kept.")
 
 
 class DownloadController(QObject):
@@ -178,7 +179,7 @@ class DownloadController(QObject):
             case JobFailed() if running:
                 self._fail(running, event.error)
             case WorkerDied() if running:
-                self._fail(running, _describe_death(event))
+                self._fail(running, describe_death(event, _DEATH))
             case WorkerStopped():
                 self._go_on()
 
@@ -214,8 +215,3 @@ def _address(found: RepositoryFound) -> str:
     reference = parse_reference(found.reference)
     endpoint = reference.endpoint if isinstance(reference, HubReference) else ""
     return f"{endpoint}/{found.repo_id}" if endpoint else found.repo_id
-
-
-def _describe_death(event: WorkerDied) -> ErrorInfo:
-    message = Sentence("The download process ended unexpectedly; what has arrived is kept.")
-    return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))

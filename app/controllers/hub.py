@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.controllers.hub_tokens import HubTokens, TokenCommand
 from app.controllers.reporting import Reporting
 from app.controllers.story import Story
-from app.controllers.worker_link import WorkerLink
+from app.controllers.worker_link import WorkerLink, describe_death
 from app.core.download_events import (
     EndpointProbed,
     RepositoriesFound,
@@ -17,7 +17,6 @@ from app.core.download_events import (
     TokenFailed,
     TokenTold,
 )
-from app.core.errors import WorkerError
 from app.core.events import ErrorInfo, Event, JobFailed, WorkerDied
 from app.core.sentence import Sentence
 from app.core.settings_store import SettingsStore
@@ -39,6 +38,7 @@ _STOP_TIMEOUT_S = 0.2
 _IDLE_MS = 120_000
 # Of each the last: a search stays behind the repositories that are opened from it.
 _LATEST = ("searched", "looking", "found", "failed", "stopped")
+_DEATH = Sentence("The process that asks the hub ended unexpectedly.")
 
 
 class HubState(StrEnum):
@@ -248,7 +248,7 @@ class HubController(QObject):
             self.token_saved.emit(told.endpoint)
 
     def _receive_death(self, event: WorkerDied) -> None:
-        error = _describe_death(event)
+        error = describe_death(event, _DEATH)
         for command in self._tokens.unanswered:
             self._tokens.drop(command.endpoint)
             self.token_failed.emit(TokenFailed(command.endpoint, error))
@@ -263,8 +263,3 @@ class HubController(QObject):
     def _on_idle_timeout(self) -> None:
         if self._state is HubState.IDLE and not self._num_probes:
             self._link.end()
-
-
-def _describe_death(event: WorkerDied) -> ErrorInfo:
-    message = Sentence("The process that asks the hub ended unexpectedly.")
-    return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))

@@ -9,9 +9,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.controllers.report_saver import ReportSaver
 from app.controllers.story import Story
-from app.controllers.worker_link import WorkerLink
-from app.core.errors import WorkerError
-from app.core.events import ErrorInfo, Event, JobCancelled, JobFailed, WorkerDied
+from app.controllers.worker_link import WorkerLink, describe_death
+from app.core.events import Event, JobCancelled, JobFailed, WorkerDied
 from app.core.sentence import Sentence
 from app.core.validation_events import (
     CheckFinished,
@@ -38,6 +37,7 @@ _TOLD = (
     "failed",
     "cancelled",
 )
+_DEATH = Sentence("The validation process ended unexpectedly, perhaps because memory ran out.")
 
 
 class ValidationState(StrEnum):
@@ -158,7 +158,7 @@ class ValidationController(QObject):
             case JobCancelled():
                 self.cancelled.emit()
             case WorkerDied():
-                self.failed.emit(_describe_death(event))
+                self.failed.emit(describe_death(event, _DEATH))
             case _:
                 return
         self._end()
@@ -170,8 +170,3 @@ class ValidationController(QObject):
             self._link.end()  # gives the memory back
         else:
             self._begin(source)
-
-
-def _describe_death(event: WorkerDied) -> ErrorInfo:
-    message = Sentence("The validation process ended unexpectedly, perhaps because memory ran out.")
-    return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.controllers.bridge import EventBridge
 from app.controllers.threads import FunctionThread
 from app.core.errors import WorkerError
-from app.core.events import Event, WorkerDied, WorkerStopped
+from app.core.events import ErrorInfo, Event, WorkerDied, WorkerStopped
 from app.workers.commands import Command
 from app.workers.process import STOP_TIMEOUT_S, WorkerProcess
 
@@ -87,3 +87,8 @@ class WorkerLink(QObject):
         self.event_received.emit(event)
         for command in waiting:
             self.send(command)
+
+
+def describe_death(event: WorkerDied, message: str) -> ErrorInfo:
+    """The end of a process as an error, in the words of who needed it."""
+    return ErrorInfo.from_exception(WorkerError(message, detail=f"exit code {event.exit_code}"))

@@ -3415,10 +3415,6 @@
         <translation>管理模型库的进程意外结束。</translation>
     </message>
     <message>
-        <source>exit code {exit_code}</source>
-        <translation>退出代码 {exit_code}</translation>
-    </message>
-    <message>
         <source>The download process ended unexpectedly; what has arrived is kept.</source>
         <translation>下载进程意外结束；已下载的部分会保留。</translation>
     </message>
