@@ -260,18 +260,24 @@ def _converter(request: _Request) -> Callable[[str, Path], ConversionReport]:
 def _leaving_nothing(work: WorkDir, *, keep: bool) -> Iterator[None]:
     """Removes the working folder after a failure; a kill or Ctrl+C leaves it to be resumed."""
     try:
-        yield
-    except Exception as error:
+        with _refusals_told(work.output.name):
+            yield
+    except Exception:
         if not keep:
             work.remove()
-        if not isinstance(error, OSError):
-            raise
+        raise
+
+
+@contextmanager
+def _refusals_told(name: str) -> Iterator[None]:
+    """Sources tell their own, so what the system refuses here is the output."""
+    try:
+        yield
+    except OSError as error:
         raise refused(
             error,
             Sentence(
-                "{name} could not be written: {reason}.",
-                name=work.output.name,
-                reason=system_reason(error),
+                "{name} could not be written: {reason}.", name=name, reason=system_reason(error)
             ),
         ) from error
 

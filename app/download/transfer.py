@@ -80,25 +80,32 @@ class Transfer:
         the network or the disk gives up; what has arrived then stays.
         """
         with _locked(lock):
-            for _attempt in range(2):
-                with PartialFile(partial, file, self.meter) as target:
-                    self._complete(file, target)
-                    if target.is_right:
-                        self.meter.enter(file.path, FileState.DONE)
-                        return Arrived(target.sha256, target.num_found)
-                    self.meter.found(-target.num_bytes, file.path)
-                partial.unlink()
-                _log.warning("%s arrived with wrong bytes and is fetched again", file.path)
-                self.meter.tell(
-                    Sentence(
-                        "{file} arrived with wrong bytes; it is fetched once more.", file=file.path
-                    )
+            if arrived := self._fetch(file, partial):
+                return arrived
+            _log.warning("%s arrived with wrong bytes and is fetched again", file.path)
+            self.meter.tell(
+                Sentence(
+                    "{file} arrived with wrong bytes; it is fetched once more.", file=file.path
                 )
+            )
+            if arrived := self._fetch(file, partial):
+                return arrived
         raise InvalidSourceError(
             "{file} arrived twice with bytes that are not those that the hub lists; the hub's "
             "copy, or something on the way, is damaged.",
             file=file.path,
         )
+
+    def _fetch(self, file: RemoteFile, partial: Path) -> Arrived | None:
+        """None: what has arrived is not what the hub lists, and is thrown away."""
+        with PartialFile(partial, file, self.meter) as target:
+            self._complete(file, target)
+            if target.is_right:
+                self.meter.enter(file.path, FileState.DONE)
+                return Arrived(target.sha256, target.num_found)
+            self.meter.found(-target.num_bytes, file.path)
+        partial.unlink()
+        return None
 
     def _complete(self, file: RemoteFile, target: PartialFile) -> None:
         waits = self._waits()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -21,6 +22,8 @@ from app.core.errors import (
     InvalidSourceError,
     JobCancelledError,
     ResourceError,
+    RoomError,
+    StorageError,
     UnsupportedError,
     UsageError,
 )
@@ -183,14 +186,26 @@ def test_a_full_disk_is_told_beforehand(
     assert names_in(tmp_path) == [source.parent.name]
 
 
-def test_a_disk_that_fills_up_is_one_sentence(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("code", "kind", "reason"),
+    [
+        (errno.ENOSPC, RoomError, "No space left on device"),
+        (errno.EROFS, StorageError, "Read-only file system"),
+    ],
+)
+def test_a_disk_that_refuses_midway_is_one_sentence(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+    kind: type[ResourceError],
+    reason: str,
 ) -> None:
-    def no_space(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
+    def refuse(descriptor: int) -> None:
+        raise OSError(code, reason)
 
-    monkeypatch.setattr(os, "fsync", no_space)
-    with pytest.raises(ResourceError, match="out could not be written: No space left on device"):
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(kind, match=f"out could not be written: {reason}"):
         convert(source, tmp_path / "out")
     assert names_in(tmp_path) == [source.parent.name]
 

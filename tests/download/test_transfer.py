@@ -105,11 +105,16 @@ def test_wrong_bytes_are_fetched_once_more(hub: FakeHub, partial: Path) -> None:
     assert [(r.start, r.sent) for r in hub.sent(NAME)] == [(0, len(CONTENT))] * 2
 
 
-def test_wrong_bytes_that_stay_wrong_are_refused(hub: FakeHub, partial: Path) -> None:
+def test_wrong_bytes_that_stay_wrong_are_refused(
+    hub: FakeHub, partial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(Meter, "tell", lambda _meter, note: told.append(note))
     hub.faults.wrong = [NAME, NAME]
     with pytest.raises(InvalidSourceError, match=r"model\.gguf arrived twice with bytes"):
         _fetch(hub, partial)
     assert not partial.exists()
+    assert told == [f"{NAME} arrived with wrong bytes; it is fetched once more."]
 
 
 def test_a_server_without_ranges_starts_again(hub: FakeHub, partial: Path) -> None:
