@@ -89,12 +89,12 @@ def test_the_first_page_says_when_nothing_can_be_told(qtbot: QtBot, program: Pro
 
     unknown = "What this computer has could not be found out."
     empty = program.window.chat_page.empty
-    empty.show_first_run(has_starter=False)
+    empty.show_first_run()
     says("Looking at this computer…")
     program.controllers.machine.failed.emit()
     says(unknown)
     assert "Looking at this computer…" not in texts(empty)
-    empty.show_first_run(has_starter=True)
+    empty.show_first_run()
     says(unknown)
     program.controllers.machine.described.emit(report())
     says(advice(report()))

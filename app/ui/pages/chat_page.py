@@ -60,14 +60,13 @@ class ChatPage(Page):
         super().__init__(parent)
         self._controller = controller
         self._presets = presets
-        self._has_starter = has_starter
         self._entries: tuple[LibraryEntry, ...] = ()
         self.conversations = ConversationPanel()
         self.top_bar = ChatTopBar()
         self._columns = SideColumns(self.top_bar)
         self.banners = ChatBanners()
         self.transcript = TranscriptView()
-        self.empty = EmptyChat()
+        self.empty = EmptyChat(has_starter=has_starter)
         self.composer = Composer()
         self.panel = SidePanel()
         self.exchange = ConversationExchange(controller.list, self)
@@ -300,19 +299,8 @@ class ChatPage(Page):
     def _update_empty(self) -> None:
         is_empty = not self.transcript.cards
         self._stack.setCurrentWidget(self.empty if is_empty else self.transcript)
-        if not is_empty:
-            return
-        state = self._controller.state
-        if state is ChatState.LOADING:
-            self.empty.show_loading()
-        elif state in (ChatState.READY, ChatState.GENERATING):
-            model = self._controller.model
-            remote_url = model.device_note if model and model.is_remote else ""
-            self.empty.show_ready(self._model_name, remote_url)
-        elif self._entries:
-            self.empty.show_choose_model(self._entries)
-        else:
-            self.empty.show_first_run(has_starter=self._has_starter)
+        if is_empty:
+            self.empty.show_next(self._controller.state, self._controller.model, self._entries)
 
     def _build(self) -> None:
         self.conversations.setFixedWidth(256)

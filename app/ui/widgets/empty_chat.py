@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.controllers.chat_state import ChatState
+from app.core.events import LoadedModel
 from app.core.units import format_bytes
 from app.ui.icons import IconLabel
 from app.ui.theme import set_role, ui_font
@@ -47,8 +49,9 @@ class EmptyChat(QScrollArea):
     model_requested = Signal(object)
     suggestion_chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, *, has_starter: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._has_starter = has_starter
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setMinimumHeight(40)  # in a low window messages are above it
@@ -72,8 +75,23 @@ class EmptyChat(QScrollArea):
         self._is_unknown = True
         self._fill_machine()
 
-    def show_first_run(self, *, has_starter: bool) -> None:
+    def show_next(
+        self, state: ChatState, model: LoadedModel | None, entries: Sequence[LibraryEntry]
+    ) -> None:
+        """Whichever of the four it is: what the engine is doing, with which model, of which."""
+        if state is ChatState.LOADING:
+            self.show_loading()
+        elif state in (ChatState.READY, ChatState.GENERATING):
+            remote_url = model.device_note if model and model.is_remote else ""
+            self.show_ready(model.name if model else "", remote_url)
+        elif entries:
+            self.show_choose_model(entries)
+        else:
+            self.show_first_run()
+
+    def show_first_run(self) -> None:
         """No model on this machine yet."""
+        has_starter = self._has_starter
         buttons = [
             self._button(
                 self.tr("Choose a file…"), self.pick_requested.emit, primary=not has_starter
