@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,10 +38,11 @@ class LoadedEngine:
     card_watch: CardWatch | None = None
 
     def close(self) -> None:
-        """Gives memory and files back."""
-        self.engine.close()
-        self.checkpoint.close()
-        self.hold.release()
+        """Gives memory and files back: the files also where the executor's end fails."""
+        with ExitStack() as stack:
+            stack.callback(self.hold.release)
+            stack.callback(self.checkpoint.close)
+            self.engine.close()
 
 
 def load_engine(

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import CheckpointError, UnsupportedError, UsageError
+from app.core.errors import CheckpointError, EngineError, UnsupportedError, UsageError
+from app.core.holds import find_purpose
 from app.engine.loader import load_engine
 from tests.tiny_models import write_chat_model
 
@@ -95,3 +96,22 @@ def test_unknown_devices_are_refused(tmp_path: Path) -> None:
     model_dir = write_chat_model(tmp_path / "tiny")
     with pytest.raises(UsageError, match="tpu"):
         load_engine(model_dir, "tpu")
+
+
+def test_an_executor_that_fails_at_its_end_keeps_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a card does whose context is lost: the folder can be removed all the same."""
+    model_dir = write_chat_model(tmp_path / "tiny")
+    loaded = load_engine(model_dir, "reference")
+    assert find_purpose(model_dir) == "loaded"
+
+    def fail() -> None:
+        raise EngineError("The card is gone.")
+
+    monkeypatch.setattr(loaded.executor, "close", fail)
+    with pytest.raises(EngineError, match="gone"):
+        loaded.close()
+    assert find_purpose(model_dir) == ""
+    monkeypatch.undo()
+    loaded.executor.close()
