@@ -38,7 +38,10 @@ def parse_chunk(data: str) -> Chunk:
         raise _nonsense(data)
     if value.get("error"):
         raise RemoteError("The server broke off: {said}", said=error_sentence(value), detail=data)
-    return _to_chunk(value)
+    try:
+        return _to_chunk(value)
+    except (AttributeError, LookupError, TypeError) as error:
+        raise _nonsense(data) from error
 
 
 def error_sentence(value: Any) -> str:
@@ -52,18 +55,28 @@ def error_sentence(value: Any) -> str:
 
 
 def _to_chunk(value: dict[str, Any]) -> Chunk:
+    """Raises AttributeError, LookupError or TypeError where it is built otherwise."""
     choices = value.get("choices") or [{}]
     choice = choices[0] if isinstance(choices[0], dict) else {}
     delta = choice.get("delta") or {}
     usage = value.get("usage") or {}
     return Chunk(
-        text=delta.get("content") or "",
-        reasoning=delta.get("reasoning") or delta.get("reasoning_content") or "",
+        text=_to_text(delta.get("content")),
+        reasoning=_to_text(delta.get("reasoning") or delta.get("reasoning_content")),
         finish_reason=choice.get("finish_reason") or "",
         prompt_tokens=usage.get("prompt_tokens"),
         completion_tokens=usage.get("completion_tokens"),
         cached_tokens=(usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
     )
+
+
+def _to_text(content: object) -> str:
+    """A text, nothing, or a list of parts, of which those of text count."""
+    if isinstance(content, list):
+        return "".join(_to_text(part["text"]) for part in content if part.get("type") == "text")
+    if content is not None and not isinstance(content, str):
+        raise TypeError(f"content is {type(content).__name__}")
+    return content or ""
 
 
 def _nonsense(data: str) -> RemoteError:

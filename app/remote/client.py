@@ -105,5 +105,6 @@ def _create_client(endpoint: RemoteEndpoint, timeout: Timeout) -> AsyncClient:
 def _to_model(entry: dict[str, Any]) -> RemoteModel:
     """`max_model_len` is vLLM's word, `meta.n_ctx_train` llama-server's."""
     meta = entry.get("meta")
-    length = entry.get("max_model_len") or (meta or {}).get("n_ctx_train")
+    trained = meta.get("n_ctx_train") if isinstance(meta, dict) else None
+    length = entry.get("max_model_len") or trained
     return RemoteModel(str(entry.get("id", "")), length if isinstance(length, int) else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import socket
 import threading
@@ -199,8 +200,28 @@ def test_a_fault_of_ours_ends_the_reply_as_well(
     assert "nested too deep" in failed.error.message
 
 
-@pytest.mark.parametrize("data", ["", "{", "[" * 100_000, "[]", "null", "\ud83d"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *("", "{", "[" * 100_000, "[]", "null", "\ud83d"),
+        '{"choices": {"0": 1}}',
+        '{"choices": [{"delta": "x"}]}',
+        '{"choices": [{"delta": {"content": 5}}]}',
+        '{"choices": [{"delta": {"content": [5]}}]}',
+        '{"choices": [], "usage": 5}',
+    ],
+)
 def test_what_is_no_chunk_is_one_sentence(data: str) -> None:
     with pytest.raises(RemoteError) as caught:
         parse_chunk(data)
     assert "\n" not in caught.value.message
+
+
+def test_the_text_of_parts_is_the_text() -> None:
+    parts = [
+        {"type": "text", "text": "a"},
+        {"type": "thinking", "x": 1},
+        {"type": "text", "text": "b"},
+    ]
+    chunk = parse_chunk(json.dumps({"choices": [{"delta": {"content": parts}}]}))
+    assert chunk.text == "ab"
