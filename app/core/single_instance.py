@@ -17,6 +17,7 @@ from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -43,6 +44,7 @@ class InstanceDoor:
         home.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(home / "instance.lock")
         self._path = home / "instance.json"
+        self._key = secrets.token_bytes(_KEY_BYTES)
         self._listener: Listener | None = None
         self._thread: threading.Thread | None = None
 
@@ -61,15 +63,17 @@ class InstanceDoor:
         deadline_s = time.monotonic() + _KNOCK_S
         while time.monotonic() < deadline_s:
             with suppress(OSError, ValueError, KeyError, EOFError, AuthenticationError):
-                return self._say(json.dumps(str(path) if path else None).encode())
+                said = json.loads(self._path.read_text(encoding="utf-8"))
+                _let_come_forward(int(said["pid"]))
+                message = json.dumps(str(path) if path else None).encode()
+                return _say(message, said["address"], bytes.fromhex(said["key"]))
             time.sleep(0.1)
         return False
 
     def open(self, on_knock: OnKnock) -> None:
         """From now on `on_knock` hears of later starts, on a thread of its own."""
-        key = secrets.token_bytes(_KEY_BYTES)
-        self._listener = Listener(authkey=key)
-        said = {"address": self._listener.address, "key": key.hex(), "pid": os.getpid()}
+        self._listener = Listener(authkey=self._key)
+        said = {"address": self._listener.address, "key": self._key.hex(), "pid": os.getpid()}
         self._path.unlink(missing_ok=True)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -82,20 +86,13 @@ class InstanceDoor:
     def close(self) -> None:
         """Nobody is let in any more; gives the lock back."""
         if self._thread is not None and self._listener is not None:
-            with suppress(OSError, ValueError, KeyError, EOFError, AuthenticationError):
-                self._say(_FAREWELL)
+            with suppress(OSError, ValueError, EOFError, AuthenticationError):
+                _say(_FAREWELL, self._listener.address, self._key)
             self._thread.join(_PATIENCE_S)
             self._listener.close()
             self._listener = self._thread = None
             self._path.unlink(missing_ok=True)
         self._lock.release()
-
-    def _say(self, message: bytes) -> bool:
-        said = json.loads(self._path.read_text(encoding="utf-8"))
-        _let_come_forward(int(said["pid"]))
-        with Client(said["address"], authkey=bytes.fromhex(said["key"])) as connection:
-            connection.send_bytes(message)
-            return connection.poll(_PATIENCE_S) and connection.recv_bytes(_MAX_BYTES) == _THANKS
 
     def _serve(self, listener: Listener, on_knock: OnKnock) -> None:
         while True:
@@ -110,6 +107,13 @@ class InstanceDoor:
             with suppress(ValueError):
                 said = json.loads(message)
                 on_knock(Path(said) if isinstance(said, str) else None)
+
+
+def _say(message: bytes, address: Any, key: bytes) -> bool:
+    """`address` as a Listener has it; False where it is not thanked for."""
+    with Client(address, authkey=key) as connection:
+        connection.send_bytes(message)
+        return connection.poll(_PATIENCE_S) and connection.recv_bytes(_MAX_BYTES) == _THANKS
 
 
 def _read(connection: Connection) -> bytes:

@@ -8,6 +8,7 @@ import queue
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Client
 from pathlib import Path
@@ -65,6 +66,16 @@ def test_the_place_is_free_after_the_end(
     first.close()
     assert second.enter()
     second.close()
+
+
+def test_the_door_is_closed_also_where_its_file_is_gone(tmp_path: Path) -> None:
+    door = InstanceDoor(tmp_path)
+    assert door.enter()
+    door.open(lambda path: None)
+    (tmp_path / "instance.json").unlink()
+    (thread,) = (thread for thread in threading.enumerate() if thread.name == "door")
+    door.close()
+    assert not thread.is_alive()
 
 
 def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
