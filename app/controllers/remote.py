@@ -60,10 +60,16 @@ class RemoteController(QObject):
         endpoint = self._parse(address, key)
         if endpoint is None:
             return
-        self._give_up()
+        self.give_up()
         self._question = RemoteQuestion(partial(_list_models, endpoint), self)
         self._question.answered.connect(self._on_question_answered)
         self._question.failed.connect(self.failed)
+
+    def give_up(self) -> None:
+        """Nobody waits for the answer to `find_models` any more; it is not told."""
+        if self._question is not None:
+            self._question.give_up()
+            self._question = None
 
     def use(self, address: str, key: str, model: str) -> None:
         """Takes a server and remembers it; answered by `endpoint_chosen` or `failed`."""
@@ -81,7 +87,7 @@ class RemoteController(QObject):
 
     def shutdown(self) -> None:
         """Breaks off what is asked and waits."""
-        self._give_up()
+        self.give_up()
         for question in self.findChildren(RemoteQuestion):
             question.join()
         self._kept.shutdown()
@@ -91,11 +97,6 @@ class RemoteController(QObject):
         with Reporting(self.failed):
             return RemoteEndpoint(parse_base_url(address), api_key=key)
         return None
-
-    def _give_up(self) -> None:
-        if self._question is not None:
-            self._question.give_up()
-            self._question = None
 
     @Slot(object)
     def _on_question_answered(self, models: tuple[RemoteModel, ...]) -> None:

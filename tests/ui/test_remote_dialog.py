@@ -65,6 +65,23 @@ def test_a_server_is_tried_and_its_models_are_offered(
     qtbot.waitUntil(lambda: cards[-1].text == "hello ", timeout=TIMEOUT_MS)
 
 
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_an_answer_is_not_taken_for_that_of_another_server(
+    program: Program, dialog: RemoteDialog, server: FakeOpenAI, is_closed: bool
+) -> None:
+    remote = program.controllers.remote
+    dialog.address.setText(server.base_url)
+    dialog.test_button.click()
+    question = remote._question
+    assert question is not None
+    if is_closed:
+        dialog.reject()
+    else:
+        dialog.address.setText("http://another.example/v1")
+    assert remote._question is None
+    assert question.signalsBlocked(), "given up: whatever comes is not told"
+
+
 def test_the_server_is_remembered_but_its_key_is_not_on_the_disk(
     qtbot: QtBot, server: FakeOpenAI
 ) -> None:

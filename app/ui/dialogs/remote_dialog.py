@@ -74,6 +74,7 @@ class RemoteDialog(FittingDialog):
             self.key.show_key(key)
 
     def _update(self) -> None:
+        self._controller.give_up()  # it was about another server
         has_address = bool(self.address.text().strip())
         self.test_button.setEnabled(has_address)
         self.connect_button.setEnabled(has_address)
@@ -112,6 +113,7 @@ class RemoteDialog(FittingDialog):
         self.test_button.clicked.connect(self._on_test_clicked)
         self.connect_button.clicked.connect(self._on_connect_clicked)
         self.cancel_button.clicked.connect(self.reject)
+        self.finished.connect(controller.give_up)
 
     def _build(self) -> None:
         self.address.setPlaceholderText("http://127.0.0.1:8000/v1")
