@@ -31,12 +31,9 @@ from app.core.events import (
 from app.engine import host as host_module
 from app.engine.executors.reference import ReferenceExecutor
 from app.engine.host import EngineHost
-from app.engine.request import Message, Request, SamplingParams
+from app.engine.request import Message, Request
+from tests.engine_hosts import ENDLESS, GREEDY, TIMEOUT_S
 from tests.tiny_models import write_chat_model
-
-GREEDY = SamplingParams(temperature=0.0, max_tokens=20, ignore_eos=True)
-ENDLESS = SamplingParams(temperature=0.0, ignore_eos=True)
-TIMEOUT_S = 20.0
 
 
 class Recorder:
@@ -56,13 +53,6 @@ class Recorder:
     @property
     def states(self) -> list[EngineState]:
         return [event.state for event in self.of(EngineStateChanged)]
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny chat model with room for long replies."""
-    path = tmp_path_factory.mktemp("host") / "tiny"
-    return write_chat_model(path, max_position_embeddings=4096)
 
 
 @pytest.fixture

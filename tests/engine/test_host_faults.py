@@ -16,20 +16,9 @@ from app.engine.executors.reference import ReferenceExecutor
 from app.engine.host import EngineHost
 from app.engine.host_options import HostOptions
 from app.engine.kv_store import KVStore
-from app.engine.request import Request, SamplingParams
+from app.engine.request import Request
+from tests.engine_hosts import ENDLESS, GREEDY, TIMEOUT_S
 from tests.engine_runs import write_hybrid_model
-from tests.tiny_models import write_chat_model
-
-GREEDY = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
-ENDLESS = SamplingParams(temperature=0.0, ignore_eos=True)
-TIMEOUT_S = 20.0
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny chat model with room for long replies."""
-    path = tmp_path_factory.mktemp("faults") / "tiny"
-    return write_chat_model(path, max_position_embeddings=4096)
 
 
 @pytest.fixture

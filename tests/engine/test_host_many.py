@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,18 +28,8 @@ from app.engine.host_options import HostOptions
 from app.engine.metrics import EngineMetrics
 from app.engine.request import Message, Request, SamplingParams, create_request_id
 from app.engine.request_handle import RequestHandle
+from tests.engine_hosts import ENDLESS, GREEDY, TIMEOUT_S, wait_until
 from tests.tiny_models import write_chat_model
-
-GREEDY = SamplingParams(temperature=0.0, max_tokens=20, ignore_eos=True)
-ENDLESS = SamplingParams(temperature=0.0, ignore_eos=True)
-TIMEOUT_S = 20.0
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny chat model with room for long replies."""
-    path = tmp_path_factory.mktemp("many") / "tiny"
-    return write_chat_model(path, max_position_embeddings=4096)
 
 
 @pytest.fixture
@@ -53,13 +43,6 @@ def host(model_dir: Path, events: list[Event]) -> Iterator[EngineHost]:
     with EngineHost(events.append) as host:
         host.load_and_wait(model_dir, device="reference")
         yield host
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + TIMEOUT_S
-    while not is_so():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.005)
 
 
 def num_generated(handles: list[RequestHandle], events: list[Event]) -> set[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +21,9 @@ from app.engine.host import EngineHost
 from app.engine.request import Request, SamplingParams
 from app.engine.request_handle import RequestHandle
 from app.engine.sequence_factory import PreparedRequest
-from tests.tiny_models import write_chat_model
+from tests.engine_hosts import ENDLESS, GREEDY, TIMEOUT_S, wait_until
 
-GREEDY = SamplingParams(temperature=0.0, max_tokens=20, ignore_eos=True)
-ENDLESS = SamplingParams(temperature=0.0, ignore_eos=True)
 HELD = SamplingParams(temperature=0.0, max_tokens=20)
-TIMEOUT_S = 20.0
 
 
 class Gate:
@@ -48,12 +44,6 @@ class Gate:
             return prepare(engine, request, submitted_s)
 
         monkeypatch.setattr(Engine, "prepare", wait_and_prepare)
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("preparing") / "tiny"
-    return write_chat_model(path, max_position_embeddings=4096)
 
 
 @pytest.fixture(scope="module")
@@ -84,13 +74,6 @@ def read_tokens(handle: RequestHandle, count: int) -> None:
     """Waits for so many; fails where the reply ends before."""
     said = (event for event in handle if isinstance(event, TokensGenerated))
     assert len([event for event, _ in zip(said, range(count), strict=False)]) == count
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + TIMEOUT_S
-    while not is_so():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.005)
 
 
 def submit(host: EngineHost, prompt: str, priority: int = 0) -> RequestHandle:
