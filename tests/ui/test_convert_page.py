@@ -167,6 +167,25 @@ def test_tensors_are_sorted_by_their_numbers(
     assert [row[4] for row in cells(page.errors.tensors)] == ["7.1 %", "0"]
 
 
+def test_the_arrow_of_a_sorted_column_stands_at_its_title(
+    page: ConvertPage, controller: ConversionController
+) -> None:
+    """Not at the far end of the column, before the title of the next one."""
+    controller.finished.emit(REPORT)
+    head = page.errors.parts.horizontalHeader()
+    width = head.sectionSize(0)
+    pictures = []
+    for column in (-1, 0):
+        page.errors.parts.sortByColumn(column, Qt.SortOrder.AscendingOrder)
+        QApplication.processEvents()
+        picture = head.grab().toImage()
+        halves = (picture.copy(x, 0, width // 2, head.height()) for x in (0, width // 2))
+        pictures.append(tuple(halves))
+    (title, end), (title_sorted, end_sorted) = pictures
+    assert title != title_sorted
+    assert end == end_sorted
+
+
 def test_lossless_is_said_only_of_lossless(
     page: ConvertPage, controller: ConversionController
 ) -> None:

@@ -7,12 +7,36 @@ from typing import Any
 
 from PySide6.QtCore import QSortFilterProxyModel, Qt
 from PySide6.QtGui import QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyleOptionHeader,
+    QTableView,
+    QWidget,
+)
 
 from app.ui.item_models.row_model import SORT_ROLE, Column, RowModel
 
 _LEAST_FIRST_WIDTH = 170
 _FRAME_HEIGHT, _SCROLL_BAR_HEIGHT = 4, 14
+
+
+class _Head(QHeaderView):
+    """The arrow of the sorted column stands behind a title on the left: at the far end of its
+    column it would stand before the next title.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.setSectionsClickable(True)
+
+    def initStyleOptionForIndex(self, option: QStyleOptionHeader, section: int) -> None:
+        super().initStyleOptionForIndex(option, section)
+        is_sorted = self.isSortIndicatorShown() and section == self.sortIndicatorSection()
+        if is_sorted and option.textAlignment & Qt.AlignmentFlag.AlignLeft:
+            is_rising = self.sortIndicatorOrder() is Qt.SortOrder.AscendingOrder
+            option.sortIndicator = QStyleOptionHeader.SortIndicator.None_
+            option.text = f"{option.text} {'▾' if is_rising else '▴'}"
 
 
 class RowTable(QTableView):
@@ -36,6 +60,7 @@ class RowTable(QTableView):
         proxy = QSortFilterProxyModel(self)
         proxy.setSourceModel(self._rows)
         proxy.setSortRole(SORT_ROLE)
+        self.setHorizontalHeader(_Head(self))
         self.setModel(proxy)
         self.setAccessibleName(accessible_name)
         self.setSortingEnabled(is_sortable)
