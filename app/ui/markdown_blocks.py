@@ -60,11 +60,6 @@ class BlockSplitter:
         tail = self._open_block()
         return [*self._closed[start:], tail] if tail else self._closed[start:]
 
-    @property
-    def num_closed(self) -> int:
-        """How many leading entries of `blocks` will never change."""
-        return len(self._closed)
-
     def _open_block(self) -> Block | None:
         lines = [*self._open_lines, self._partial] if self._partial else self._open_lines
         if self._fence:

@@ -334,15 +334,3 @@ def make_large(button: QPushButton) -> None:
     """The one thing to do next."""
     button.setFont(ui_font(1.14))
     set_role(button, "size", "large")
-
-
-def contrast_ratio(first: str, second: str) -> float:
-    """WCAG 2.2's contrast ratio of two `#rrggbb` colours, 1 to 21."""
-    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -102,7 +102,7 @@ def test_closed_blocks_never_change(text: str) -> None:
     for character in text:
         splitter.feed(character)
         assert splitter.blocks[: len(closed)] == closed
-        closed = splitter.blocks[: splitter.num_closed]
+        closed = [block for block in splitter.blocks if block.is_closed]
 
 
 @given(TEXTS)

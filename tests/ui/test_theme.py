@@ -21,7 +21,6 @@ from app.ui.theme import (
     LIGHT,
     ThemeMode,
     Tokens,
-    contrast_ratio,
     create_style_sheet,
     current_tokens,
     tokens_of,
@@ -143,3 +142,15 @@ def test_an_accent_is_taken_at_once_and_remembered(program: Program, qtbot: QtBo
 
 def test_every_accent_can_be_chosen() -> None:
     assert list(SETTING_FIELDS["accent"].metadata["choices"]) == [accent.value for accent in Accent]
+
+
+def contrast_ratio(first: str, second: str) -> float:
+    """WCAG 2.2's contrast ratio of two `#rrggbb` colours, 1 to 21."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
