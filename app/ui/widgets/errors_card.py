@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
@@ -158,8 +159,8 @@ class ErrorsCard(Card):
         self.rows.addWidget(self.tensors)
 
 
-def _number(title: str, key: object, text: object) -> Column:
-    return Column(title, text, sort_key=key, is_number=True)  # type: ignore[arg-type]
+def _number(title: str, key: Callable[[Any], float], text: Callable[[Any], str]) -> Column:
+    return Column(title, text, sort_key=key, is_number=True)
 
 
 def _group_by_path(tensors: Sequence[TensorReport]) -> list[PathErrors]:

@@ -73,6 +73,7 @@ class LibraryHead(QWidget):
         self.refresh_button.setShortcut("F5")
         self.folders_button = QPushButton(self.tr("Folders"))
         self._menu = QMenu(self)
+        self._is_busy = False
         self._menu.setAccessibleName(self.folders_button.text())
         self._build()
         self.set_scanning(False)
@@ -115,8 +116,8 @@ class LibraryHead(QWidget):
             self._menu.addAction(text, partial(self.folder_dropped.emit, folder))
         self._menu.addSeparator()
         self._menu.addAction(self.tr("Show the library's folder"), self.reveal_requested.emit)
-        self._move = self._menu.addAction(self.tr("Move the library…"), self.move_requested.emit)
-        self._move.setEnabled(not self._is_busy)
+        move = self._menu.addAction(self.tr("Move the library…"), self.move_requested.emit)
+        move.setEnabled(not self._is_busy)
 
     def set_scanning(self, is_scanning: bool) -> None:
         """Whether the disk is being looked at."""
@@ -134,7 +135,6 @@ class LibraryHead(QWidget):
         self._is_busy = is_busy
 
     def _build(self) -> None:
-        self._is_busy = False
         self.volume.hide()
         self.folders_button.setMenu(self._menu)
         self._menu.aboutToShow.connect(self.about_to_show_folders)
