@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +21,7 @@ _logger = logging.getLogger(__name__)
 
 # Longer than any commit of ours; another program that holds the file longer gets a sentence.
 _BUSY_TIMEOUT_S = 2.0
+_LOG_STARTS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")  # sqlite.org/fileformat2.html, 4.1
 _BESIDE = ("-wal", "-shm")  # what SQLite keeps beside the database
 # The file itself is at fault: not a database, malformed, or without our tables.
 _DAMAGE_CODES = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
@@ -60,7 +61,11 @@ def open_database(path: Path) -> OpenedDatabase:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         damage = _find_damage(path)
-        return _replace_damaged(path, damage) if damage else _open_checked(path)
+        if damage:
+            return _replace_damaged(path, damage)
+        notice = _set_damaged_log_aside(path)
+        opened = _open_checked(path)
+        return replace(opened, notice=opened.notice or notice)
     except sqlite3.Error as error:
         if _primary_code(error) not in _DAMAGE_CODES:
             return _open_scratch(path, str(error))
@@ -79,6 +84,24 @@ def _find_damage(path: Path) -> str:
     if wal.is_file() and wal.stat().st_size and not path.exists():
         return Sentence("only its log is there")
     return ""
+
+
+def _set_damaged_log_aside(path: Path) -> str:
+    """SQLite drops a log without its beginning and says nothing; '' where there is none such."""
+    wal = path.with_name(path.name + _BESIDE[0])
+    if not wal.is_file():
+        return ""
+    with wal.open("rb") as file:
+        start = file.read(len(_LOG_STARTS[0]))
+    if not start or start in _LOG_STARTS:
+        return ""
+    aside = wal.with_name(f"{path.stem}.damaged-{datetime.now():%Y%m%d-%H%M%S-%f}{wal.suffix}")
+    wal.rename(aside)
+    return Sentence(
+        "The log of {path} was damaged and is kept as {aside}: what was said last may be missing.",
+        path=path,
+        aside=aside.name,
+    )
 
 
 def _open_checked(path: Path) -> OpenedDatabase:

@@ -5407,6 +5407,10 @@
         <translation>它没有说明原因</translation>
     </message>
     <message>
+        <source>The log of {path} was damaged and is kept as {aside}: what was said last may be missing.</source>
+        <translation>{path} 的日志已损坏，已保留为 {aside}：最后的对话可能缺失。</translation>
+    </message>
+    <message>
         <source>The report of {name} could not be saved: {reason}.</source>
         <translation>无法保存 {name} 的报告：{reason}。</translation>
     </message>

@@ -131,6 +131,22 @@ def test_a_folder_in_its_place_is_set_aside(path: Path, suffix: str) -> None:
         assert [row.title for row in store.list_conversations()] == ["after the folder"]
 
 
+@pytest.mark.parametrize("rubbish", [b"\x00", bytes(4096), b"rubbish " * 9000])
+def test_a_log_that_is_none_is_kept_and_named(path: Path, rubbish: bytes) -> None:
+    """SQLite drops it without a word, and with it what was not in the database yet."""
+    fill(path)
+    path.with_name(path.name + "-wal").write_bytes(rubbish)
+    with closing(ChatStore.open(path)) as store:
+        assert [row.title for row in store.list_conversations()] == ["conversation 0"]
+        assert "may be missing" in store.notice
+        assert not store.is_read_only
+        store.create_conversation("afterwards")
+    (aside,) = path.parent.glob("*.damaged-*")
+    assert aside.read_bytes() == rubbish
+    with closing(ChatStore.open(path)) as store:
+        assert store.notice == ""
+
+
 @pytest.mark.parametrize("keep", [0.0, 0.3, 0.9])
 def test_a_log_that_was_cut_off_loses_its_end_alone(path: Path, keep: float) -> None:
     with closing(ChatStore.open(path)) as store:
