@@ -233,3 +233,16 @@ def test_side_columns_leave_room_for_larger_text(program: Program) -> None:
     assert page.panel.isVisible(), "the user may still have it"
     appearance.zoom(0)
     assert page.panel.isVisible()
+
+
+def test_the_icons_of_the_rail_stand_one_below_the_other(program: Program) -> None:
+    rail = program.window.navigation
+    button = rail.theme_button
+    button.clearFocus()
+    picture, place = rail.grab().toImage(), button.geometry()
+    rows = range(place.top() + 4, place.bottom() - 3)
+    ground = picture.pixelColor(place.left() + 3, place.top() + 3)
+    columns = range(place.left() + 3, place.right() - 2)
+    drawn = [x for x in columns if any(picture.pixelColor(x, y) != ground for y in rows)]
+    middle = rail.pages.x() + rail.pages.width() / 2
+    assert (drawn[0] + drawn[-1] + 1) / 2 == middle

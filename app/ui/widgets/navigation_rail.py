@@ -72,6 +72,7 @@ class NavigationRail(QFrame):
         self.theme_button = IconButton("theme", self.tr("Theme"))
         self._modes = QActionGroup(self)
         self.theme_button.setMenu(self._create_theme_menu(mode))
+        self.theme_button.setFixedSize(36, 36)  # of itself 35: half a pixel beside the others
         self.theme_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._column = QVBoxLayout(self)
         self._logo = QLabel()
