@@ -30,11 +30,8 @@ _BUFFERED_BYTES = 1 << 18
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+def hub(impatient: None) -> Iterator[FakeHub]:
     """The first one."""
-    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 1)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("app.download.transfer._WAITS_S", (0.01, 0.01))
     with FakeHub().running() as hub:
         hub.add(REPO, {NAME: CONTENT, "config.json": b"{}"})
         yield hub

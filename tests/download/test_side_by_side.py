@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
 
 from app.core.errors import InvalidSourceError, JobCancelledError
 from app.core.jobs import CancelToken, cancellable_by, check_cancelled
@@ -29,11 +28,8 @@ SHARDS = {
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+def hub(impatient: None) -> Iterator[FakeHub]:
     """Twelve shards; a second of silence is an error."""
-    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 1)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("app.download.transfer._WAITS_S", (0.01, 0.01))
     with FakeHub().running() as hub:
         hub.add(REPO, SHARDS)
         yield hub

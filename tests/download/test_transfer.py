@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
 
 from app.core.errors import InvalidSourceError, JobCancelledError, ResourceError
 from app.core.jobs import CancelToken, cancellable_by
@@ -27,11 +26,8 @@ FULL_DISK = Path("/dev/full")
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+def hub(impatient: None) -> Iterator[FakeHub]:
     """One large and one small file; a second of silence is an error."""
-    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 1)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)  # what other tests may have set
-    monkeypatch.setattr("app.download.transfer._WAITS_S", (0.01, 0.01))
     with FakeHub().running() as hub:
         hub.add(REPO, {NAME: CONTENT, "small.json": b'{"a": 1}', "empty.txt": b""})
         yield hub
