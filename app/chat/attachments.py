@@ -100,13 +100,15 @@ def _has_mark(data: bytes) -> bool:
 
 def _read_pdf(path: Path) -> str:
     from pypdf import PdfReader
-    from pypdf.errors import DependencyError, PyPdfError
+    from pypdf.errors import DependencyError, DeprecationError, PyPdfError
 
-    # DependencyError: AES needs a package that Windows' bundle does without.
-    refusals = (PyPdfError, DependencyError, ValueError, KeyError, TypeError, AttributeError)
+    # DependencyError: AES needs a package that Windows' bundle does without. DeprecationError: a
+    # filter by its short name. RuntimeError: filters that are not implemented, endless nesting.
+    known = (PyPdfError, DependencyError, DeprecationError)
+    stumbles = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
     try:
         pages = [page.extract_text() for page in PdfReader(path).pages]
-    except (*refusals, RecursionError) as error:
+    except (*known, *stumbles) as error:
         raise UsageError(
             "{name} cannot be read as a PDF: {error}.",
             name=path.name,

@@ -23,6 +23,8 @@ from app.core.sampling_settings import SamplingSettings
 from app.core.sentence import Sentence
 
 FORMAT, VERSION = "deepinfer-chats", 1
+# What a document of another shape leads to; OverflowError: a moment before the first year.
+_WRONG = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
 _ROLES: tuple[TurnRole, ...] = ("user", "assistant")
 
 
@@ -108,7 +110,7 @@ def from_json(text: str) -> list[ConversationTree]:
         if document.get("version") != VERSION:
             raise ValueError(Sentence("a newer version of DeepInfer wrote it"))
         return [_tree_from_json(values) for values in document["conversations"]]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (*_WRONG, RecursionError) as error:
         reason = (
             Sentence("{error} is missing", error=error)
             if isinstance(error, KeyError)

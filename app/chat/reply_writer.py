@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from app.chat.database import connect
@@ -22,7 +22,7 @@ class ReplyWriter:
     """Appends to one turn's content. `append` never waits for the disk; `close` saves the rest.
 
     The thread has a connection of its own: reading never waits for it. Text that could not be saved
-    (disk full) stays and is tried again.
+    (disk full, file held by another program) stays and is tried again.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class ReplyWriter:
         self._has_text = threading.Event()
         self._is_closing = threading.Event()
         self._error: sqlite3.Error | None = None
+        self._connection: sqlite3.Connection | None = None  # the thread's alone
         self._thread = threading.Thread(target=self._run, name="reply-writer", daemon=True)
         self._thread.start()
 
@@ -55,23 +56,22 @@ class ReplyWriter:
             raise self._error
 
     def _run(self) -> None:
-        try:
-            with closing(connect(self._path)) as connection:
-                is_last = False
-                while not is_last:
-                    self._has_text.wait()
-                    is_last = self._is_closing.wait(FLUSH_INTERVAL_S)
-                    self._flush(connection)
-        except sqlite3.Error as error:
-            self._error = error
+        with ExitStack() as stack:
+            is_last = False
+            while not is_last:
+                self._has_text.wait()
+                is_last = self._is_closing.wait(FLUSH_INTERVAL_S)
+                self._flush(stack)
 
-    def _flush(self, connection: sqlite3.Connection) -> None:
+    def _flush(self, stack: ExitStack) -> None:
         with self._lock:
             self._has_text.clear()
             text = "".join(self._pending)
             self._pending.clear()
         try:
-            self._save(connection, text)
+            if self._connection is None:
+                self._connection = stack.enter_context(closing(connect(self._path)))
+            self._save(self._connection, text)
             self._error = None
         except sqlite3.Error as error:
             _logger.warning("A reply could not be saved: %s", error)

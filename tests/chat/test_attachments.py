@@ -46,8 +46,8 @@ def test_what_older_programs_wrote_is_read_as_it_was_meant(
     assert read_attachment(path).text == text
 
 
-def pdf(*pages: str) -> bytes:
-    """Pages with a line each, in a standard font."""
+def pdf(*pages: str, filter_name: str = "") -> bytes:
+    """Pages with a line each, in a standard font; said to be in a filter that they are not in."""
     writer = PdfWriter()
     font = DictionaryObject(
         {
@@ -63,6 +63,8 @@ def pdf(*pages: str) -> bytes:
         content = DecodedStreamObject()
         content.set_data(f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET".encode())
         page[NameObject("/Contents")] = writer._add_object(content)
+        if filter_name:
+            content[NameObject("/Filter")] = NameObject(filter_name)
     out = io.BytesIO()
     writer.write(out)
     return out.getvalue()
@@ -100,6 +102,8 @@ def test_a_pdf_is_read_page_by_page(tmp_path: Path) -> None:
         ("empty.txt", b" \n", "holds no text"),
         ("empty.pdf", pdf(""), "only pictures"),
         ("broken.pdf", b"%PDF-1.4 and then nothing", "cannot be read as a PDF"),
+        ("unknown.pdf", pdf("x", filter_name="/Unknown"), "cannot be read as a PDF"),
+        ("short.pdf", pdf("x", filter_name="/Fl"), "cannot be read as a PDF"),
         ("none.pdf", b"", "cannot be read as a PDF"),
         ("cut.txt", b"\xff\xfe\x00", "no text in an encoding"),
     ],

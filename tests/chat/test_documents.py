@@ -140,6 +140,7 @@ def _turn(turn_id: int, parent: int | None = None, **other: Any) -> dict[str, An
         (_with_turns(_turn(1), _turn(1)), "two turns 1"),
         (_with_turns(_turn(1, created="yesterday")), "yesterday"),
         (_with_turns(_turn(1, stats={"finish_reason": "stop"})), "missing"),
+        (_with_turns(_turn(1, created="0001-01-01T00:00:00+12:00")), "out of range"),
         ("[" * 100_000, "recursion"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from app.chat import database, reply_writer
 from app.chat.reply_writer import FLUSH_INTERVAL_S
 from app.chat.store import ChatStore
 
@@ -99,6 +101,28 @@ def test_text_that_could_not_be_saved_is_tried_again(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         other._connection.execute("ROLLBACK")
+        writer.append(" second")
+        assert store.finish_reply(writer, None).content == "first second"
+
+
+def test_a_file_that_cannot_be_opened_at_first_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(path: Path) -> sqlite3.Connection:
+        if not refused:
+            refused.append("once")
+            raise sqlite3.OperationalError("unable to open database file")
+        return database.connect(path)
+
+    refused: list[str] = []
+    monkeypatch.setattr(reply_writer, "connect", connect)
+    with closing(ChatStore.open(tmp_path / "chats.sqlite3")) as store:
+        writer = store.begin_reply(store.create_conversation().conversation_id, "SmolLM2")
+        writer.append("first")
+        deadline = time.monotonic() + TIMEOUT_S
+        while writer._error is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
         writer.append(" second")
         assert store.finish_reply(writer, None).content == "first second"
 
