@@ -55,18 +55,18 @@ assert not heavy, heavy
 """
 
 
-def run_code(code: str) -> subprocess.CompletedProcess[str]:
+def run(code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_nothing_slow_is_imported_before_the_first_paint() -> None:
-    done = run_code(FIRST_PAINT.format(slow=SLOW))
+    done = run(FIRST_PAINT.format(slow=SLOW))
     assert done.returncode == 0, done.stderr
 
 
 def test_window_process_never_imports_torch_cupy_or_transformers() -> None:
-    done = run_code(WHOLE_START.format(heavy=HEAVY))
+    done = run(WHOLE_START.format(heavy=HEAVY))
     assert done.returncode == 0, done.stderr
 
 
@@ -160,11 +160,6 @@ def tell(program):
 gui.Program.start = look
 sys.exit(gui.main(None))
 """
-
-
-def run(code: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
