@@ -1,7 +1,7 @@
 """The launcher of a real card, by CuPy: its memory, one stream, modules and graphs.
 
-Not yet run on a card: no machine with one was at hand. Tests run it with fibers in CuPy's place, and
-hold what it calls to CuPy 14.2, whose sources were read.
+Not yet run on a card: no machine with one was at hand. Tests run it with fibers in CuPy's place,
+and hold what it calls to CuPy 14.2, whose sources were read.
 """
 
 from __future__ import annotations
