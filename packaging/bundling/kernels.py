@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 from bundling.tools import ROOT, PackagingError, capture, fresh, need, note, run
@@ -69,8 +68,3 @@ def _is_current(python: Path) -> bool:
         return False
     code = "from kernels.cuda.source import hash_sources; print(hash_sources())"
     return bool(manifest.get("sources") == capture([python, "-c", code], cwd=ROOT).strip())
-
-
-def library_suffix() -> str:
-    """Of a native library of the system that runs."""
-    return ".dll" if sys.platform == "win32" else ".so"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -64,10 +64,6 @@ class GptqCase:
         }
         arrays = {name: _signed(array) for name, array in arrays.items()}
         return arrays | ({"g_idx": self.g_idx.astype(np.int32)} if with_g_idx else {})
-
-    def with_dtype(self, dtype: str) -> GptqCase:
-        """The same with scales of another dtype."""
-        return replace(self, scales=self.scales.astype(DTYPES[dtype]))
 
 
 def random_case(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from tests.converter.test_dense_source import hf_tensors, write_folder
 from tests.gguf_factory import TinyModel
 
 Tensors = dict[str, npt.NDArray[Any]]
-CaseMaker = Callable[..., GptqCase]
 _LINEARS = (
     *(f"self_attn.{name}_proj" for name in "qkvo"),
     *(f"mlp.{name}_proj" for name in ("gate", "up", "down")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -97,9 +96,3 @@ def tree(folder: Path) -> dict[str, bytes | None]:
         path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
         for path in sorted(folder.rglob("*"))
     }
-
-
-def manifest_of(folder: Path) -> dict[str, object]:
-    """Parsed."""
-    document: dict[str, object] = json.loads((folder / "manifest.json").read_text("utf-8"))
-    return document
