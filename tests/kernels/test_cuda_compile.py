@@ -67,8 +67,9 @@ DISASSEMBLED = [
     "sm_86",
     *(pytest.param(each, marks=pytest.mark.slow) for each in ARCHITECTURES if each != "sm_86"),
 ]
-# `$__` names the compiler's own functions: slow divisions, shuffles of divergent warps.
-OUT_OF_LINE = re.compile(r"\b(LDL|STL)\b|CALL.*\$__")
+# `$__` names the compiler's own functions: slow divisions, shuffles of divergent warps. Any other
+# call, in code without a RET, is a jump.
+OUT_OF_LINE = re.compile(r"\b(LDL|STL|RET)\b|CALL.*\$__")
 GEMV = [name for name in SOURCES if name.startswith("gemv")]
 GEMM = [name for name in SOURCES if name.startswith("gemm")]
 
