@@ -238,6 +238,7 @@ class TranscriptView(QScrollArea):
     def _remove_card(self, card: Card) -> None:
         self._cards.remove(card)
         self._column.removeWidget(card)
+        card.hide()  # it may be a while until it is gone
         card.deleteLater()
 
     def _clear(self) -> None:
