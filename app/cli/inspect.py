@@ -18,6 +18,7 @@ from app.converter.sources.detect import open_source
 from app.core.errors import AppError
 from app.core.paths import library_dir
 from app.core.units import format_bytes
+from app.engine.executors.factory import executor_class
 from app.engine.fit import ExactSizes, MachineFit, fit_machine
 from app.engine.memory_plan import FitRow
 from app.engine.vram_plan import checkpoint_sizes, scheme_bytes
@@ -67,7 +68,8 @@ def _inspect(text: str) -> _Finding:
 def _inspect_native(path: Path) -> _Finding:
     with Checkpoint.open(path, verify=False) as checkpoint:
         spec = create_spec(checkpoint.config)
-        exact = ExactSizes(checkpoint.total_bytes, checkpoint_sizes(checkpoint))
+        in_memory = executor_class("cpu").plan_weights_bytes(checkpoint, spec)
+        exact = ExactSizes(in_memory, checkpoint_sizes(checkpoint))
         fit = fit_machine(spec, exact)
     # The other rows are about converting to other grids, and this one is converted.
     as_stored = replace(fit, rows=[row for row in fit.rows if row.grid == "exact"])
@@ -80,7 +82,7 @@ def _inspect_source(path: Path) -> _Finding:
         spec = create_spec(source.config)
     plan, exact = detail.summary, None
     if plan.grid == "exact":
-        exact = ExactSizes(plan.output_bytes, partial(_planned_size, spec, detail))
+        exact = ExactSizes(detail.memory_bytes, partial(_planned_size, spec, detail))
     fit = fit_machine(spec, exact)
     return _Finding(plan.format, "convert", "It runs after conversion.", spec, fit)
 

@@ -42,11 +42,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class DetailedPlan:
-    """The plan to show; how each linear is stored, by canonical name; the text files by name."""
+    """The plan to show; how each linear is stored, by canonical name; the text files by name;
+    what all weights take in the memory of the executor that `auto` chooses."""
 
     summary: ConversionPlan
     linears: Mapping[str, GridPlan]
     texts: Mapping[str, str]
+    memory_bytes: int
 
 
 def plan_in_detail(
@@ -67,7 +69,7 @@ def plan_in_detail(
     choice = _choose(source, spec, resolved, num_threads, listener)
     texts = {"config.json": _to_json(source.config), **dict(source.iter_text_files())}
     summary = _summarise(source, output, spec, resolved, choice, texts)
-    return DetailedPlan(summary, choice.plans, texts)
+    return DetailedPlan(summary, choice.plans, texts, choice.memory_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,11 @@ class _Choice:
         return stored + biases + self.vector_bytes
 
     @property
-    def saved_bytes(self) -> int:
-        """What the weights take less in the memory of the executor that `auto` chooses."""
+    def memory_bytes(self) -> int:
+        """What the weights take in the memory of the executor that `auto` chooses."""
         kind, exact = executor_class("auto"), TensorPath.EXACT
         plans = ((linear, self.plans[linear.name]) for linear in self.linears)
-        return sum(
+        return self.weights_bytes - sum(
             kind.saved_bytes(linear.shape, plan.quant, linear.source_type, "int8")
             for linear, plan in plans
             if plan.path is exact
@@ -128,7 +130,7 @@ def _summarise(
     choice: _Choice,
     texts: Mapping[str, str],
 ) -> ConversionPlan:
-    memory = expect_memory(spec, choice.weights_bytes - choice.saved_bytes)
+    memory = expect_memory(spec, choice.memory_bytes)
     records = _RECORD_BYTES * len(choice.linears)
     return ConversionPlan(
         source=source.path,

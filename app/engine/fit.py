@@ -32,8 +32,8 @@ from app.spec.model_spec import ModelSpec
 class ExactSizes:
     """Of the model as it is stored, or on its source's own grid.
 
-    `memory_bytes` is what it takes where weights stay as they are on disk; `on_card` tells what
-    each linear takes of a card.
+    `memory_bytes` is what it takes in the cpu executor; `on_card` tells what each linear takes of
+    a card.
     """
 
     memory_bytes: int
