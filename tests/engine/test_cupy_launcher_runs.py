@@ -26,7 +26,7 @@ from app.engine.sampling import Sampler
 from app.spec.registry import create_spec
 from benchmarks import gpu
 from tests.engine.test_memory_plan import CONFIG
-from tests.kernels.fiber_cupy import CUDARuntimeError, FiberCupy, image_of
+from tests.kernels.fiber_cupy import GRAPH_S, CUDARuntimeError, FiberCupy, image_of
 from tests.kernels.host_launcher import HostLauncher
 from tests.random_checkpoints import write_random
 
@@ -73,10 +73,11 @@ def test_a_card_that_works_later_draws_the_same_tokens(
     launcher = CupyLauncher()
     assert draw(path, launcher, params) == draw(path, HostLauncher(), params)
     assert (card.taken_bytes, card.num_host_pieces) == (0, 0)
-    # A replay a token, and few for the prompt and what was asked ahead; each sixteenth is timed.
+    # A replay a token, and few for the prompt and what was asked ahead.
     assert NUM_TOKENS <= launcher.num_replays <= NUM_TOKENS + 3
     assert launcher.num_launches > 10 * launcher.num_replays
-    assert launcher.busy_s == pytest.approx(3 * 16 * 2e-3)
+    # What is not timed is counted as its graph took before; here all take equally long.
+    assert 0.8 <= launcher.busy_s / (launcher.num_replays * GRAPH_S) <= 1.0
     assert launcher.host_bytes > 0
 
 

@@ -34,7 +34,7 @@ from kernels.cuda.nvrtc import CompileError
 _HOST_TO_DEVICE, _DEVICE_TO_HOST, _ON_DEVICE = 1, 2, 3  # cudaMemcpyKind
 _HOST_ALLOC_MAPPED = 2  # cudaHostAllocMapped
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation, and CUDA_ERROR_OUT_OF_MEMORY
-_TIMED_REPLAYS = 16  # of so many, one is timed
+_TIMED_REPLAYS = 16  # of so many of a graph, one is timed
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 # Static and dynamic together; more must be asked for, and to ask for less than that costs nothing.
 _DEFAULT_SHARED_BYTES = 48 << 10
@@ -44,12 +44,14 @@ _STATIC_SHARED_BYTES = 16 << 10  # of any kernel
 _Prepared = tuple[Any, tuple[int, ...]]  # a function of a module, a grid
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Graph:
-    """CuPy's, and how many kernels it runs."""
+    """CuPy's, how many kernels it runs, how often it did, and how long it took when last timed."""
 
     graph: Any
     num_launches: int
+    num_replays: int = 0
+    seconds: float = 0.0
 
 
 class CupyLauncher(Launcher):
@@ -73,7 +75,7 @@ class CupyLauncher(Launcher):
         self._target = choose_target(properties["major"], properties["minor"])
         self._arena = Arena(self._allocate_piece, self._runtime.free)
         self._host_pieces: list[int] = []
-        self._timing: tuple[Any, Any] | None = None
+        self._timing: tuple[_Graph, Any, Any] | None = None
         self._functions: dict[tuple[ModuleSource, str], Any] = {}
 
     def memory(self) -> DeviceMemory:
@@ -152,20 +154,29 @@ class CupyLauncher(Launcher):
     def replay(self, graph: _Graph) -> None:
         """One launch of the whole graph; see `Launcher`.
 
-        Every few replays are timed, by events that nobody waits for.
+        Some are timed, by events that nobody waits for; the others take as long as their graph did
+        then.
         """
         with self._translated(Sentence("The card failed")):
-            is_timed = self._timing is None and self.num_replays % _TIMED_REPLAYS == 0
+            self._finish_timing()
+            is_due = not graph.seconds or graph.num_replays % _TIMED_REPLAYS == 0
+            is_timed = is_due and self._timing is None
             start = self._record() if is_timed else None
             graph.graph.launch(self._stream)
-            self.num_replays += 1
-            self.num_launches += graph.num_launches
             if start is not None:
-                self._timing = start, self._record()
-            elif self._timing is not None and self._timing[1].done:
-                elapsed_ms = self._cupy.cuda.get_elapsed_time(*self._timing)
-                self.busy_s += _TIMED_REPLAYS * float(elapsed_ms) / 1e3
-                self._timing = None
+                self._timing = graph, start, self._record()
+        self.busy_s += 0.0 if is_timed else graph.seconds
+        graph.num_replays += 1
+        self.num_replays += 1
+        self.num_launches += graph.num_launches
+
+    def _finish_timing(self) -> None:
+        if self._timing is None or not self._timing[2].done:
+            return
+        graph, *events = self._timing
+        graph.seconds = float(self._cupy.cuda.get_elapsed_time(*events)) / 1e3
+        self.busy_s += graph.seconds
+        self._timing = None
 
     def _record(self) -> Any:
         event = self._cupy.cuda.Event()
