@@ -6,6 +6,7 @@ CuPy's part is played by `tests.kernels.fiber_cupy`, whose names and signatures
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,9 @@ import pytest
 
 from app.checkpoint.reader import Checkpoint
 from app.checkpoint.schemes import QuantScheme, ScaleDtype, Scheme
+from app.cli.main import main
+from app.core.cards import Card
+from app.core.device import DeviceChoice
 from app.core.errors import EngineError, OutOfMemoryError
 from app.engine.executors.base import SequenceChunk
 from app.engine.executors.cuda import cupy_launcher
@@ -29,6 +33,7 @@ from tests.engine.test_memory_plan import CONFIG
 from tests.kernels.fiber_cupy import GRAPH_S, CUDARuntimeError, FiberCupy, image_of
 from tests.kernels.host_launcher import HostLauncher
 from tests.random_checkpoints import write_random
+from tests.tiny_models import write_chat_model
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibers are Linux's")
 
@@ -128,6 +133,27 @@ def test_a_launch_that_no_card_can_run_is_an_error(card: FiberCupy) -> None:
     with pytest.raises(EngineError, match="too little shared memory for add_norm"):
         launcher.run([shared])
     launcher.close()
+
+
+@pytest.mark.slow
+def test_bench_runs_through_the_launcher_of_cards(
+    card: FiberCupy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = Card("Fibers", (8, 6), 2, 1 << 30, (12, 4), "0000:01:00.0")
+    choice = DeviceChoice("cuda", "Running on it.", found)
+    monkeypatch.setattr("app.engine.loader.choose_device", lambda device: choice)
+    monkeypatch.setattr("app.core.device.find_usable_card", lambda: found)
+    monkeypatch.setattr(CupyLauncher, "yardstick_bytes", 1 << 16)
+    model_dir = write_chat_model(tmp_path / "tiny", hidden_size=64)
+    command = ["bench", str(model_dir), "--device", "cuda", "--prompt", "9", "--gen", "3", "--json"]
+    assert main(command) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["device"] == "cuda"
+    assert sum(kernel["share"] for kernel in document["kernels"]) == pytest.approx(1)
+    assert (card.taken_bytes, card.num_host_pieces) == (0, 0)
 
 
 @pytest.mark.slow
