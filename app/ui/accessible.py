@@ -44,7 +44,7 @@ def tell_in_order(*widgets: QWidget) -> None:
 
 
 class ButtonInterface(QAccessibleWidget):
-    """A button that is no check box, although it can be checked: its name says what it does next."""
+    """A button that is no check box, although it can be checked: its name says what comes next."""
 
     def __init__(self, button: QWidget, role: QAccessible.Role = Role.Button) -> None:
         super().__init__(button, role)
