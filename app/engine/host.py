@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from app.core.boundary import Guard
-from app.core.errors import EngineError, ResourceError
+from app.core.errors import EngineError, MemoryShortageError
 from app.core.events import EngineState, EngineStateChanged, ErrorInfo, Event, LoadedModel
 from app.core.secrets import remember_prompts
 from app.engine.command_queue import CommandQueue
@@ -376,5 +376,5 @@ class EngineHost:
 
 def _describe(error: Exception) -> ErrorInfo:
     if isinstance(error, MemoryError):
-        error = ResourceError("The machine has run out of memory.", detail=repr(error))
+        error = MemoryShortageError("The machine has run out of memory.", detail=repr(error))
     return ErrorInfo.from_exception(error)

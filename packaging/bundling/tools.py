@@ -90,7 +90,10 @@ def _run_group(
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """Kills a process that was started with a session of its own, and all that it started."""
     if sys.platform == "win32":
-        process.kill()
+        # Down the tree of parents: it must be asked while the first of them still lives.
+        ask = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+        subprocess.run(ask, capture_output=True, check=False)
+        process.kill()  # nothing where it is gone
         return
     try:
         os.killpg(process.pid, signal.SIGKILL)

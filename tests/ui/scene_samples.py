@@ -227,3 +227,19 @@ def report_of() -> ValidationReport:
         seconds=1.5,
         cpu_seconds=1.0,
     )
+
+
+CRASH_REPORT = """DeepInfer crash report. It was saved on this computer and is sent nowhere.
+
+== What happened ==
+The engine ended by itself: signal 11.
+
+== Machine ==
+Version: 0.1.0, Python 3.11.9
+System: Windows-10-10.0.19045-SP0
+
+== Trace ==
+Current thread 0x00001a2c (most recent call first):
+  File "app/engine/executors/cpu/executor.py", line 141 in decode
+  File "app/engine/engine.py", line 212 in step
+"""

@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 from app.controllers.conversion_job import ConversionState
 from app.controllers.worker_link import WorkerLink
+from app.core.crash_reports import reports_dir
 from app.core.download_events import EndpointProbed, TokenTold
 from app.core.events import (
     ErrorInfo,
@@ -43,6 +44,7 @@ from app.core.validation_events import (
 )
 from app.gui import Program
 from app.ui.dialogs.close_dialog import CloseDialog
+from app.ui.dialogs.crash_report_dialog import CrashReportDialog
 from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.dialogs.move_library_dialog import MoveLibraryDialog
 from app.ui.dialogs.remote_dialog import RemoteDialog
@@ -68,6 +70,7 @@ from tests.ui.library_items import CHECKPOINT, FREE_UP, ITEMS, SPACE
 from tests.ui.scene_samples import (
     CHAIN,
     CHECKS,
+    CRASH_REPORT,
     DIFFERENCES,
     HUB,
     LONG_NAME,
@@ -321,6 +324,17 @@ def details_dialog(program: Program) -> None:
     DetailsDialog(describe(ErrorInfo("InternalError", text, trace)), program.window).open()
 
 
+def crash_report_dialog(program: Program) -> None:
+    report = reports_dir() / "crash-20261201-120000-000000.txt"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(CRASH_REPORT, encoding="utf-8")
+    CrashReportDialog(report, program.window).open()
+
+
+def shortcuts_dialog(program: Program) -> None:
+    program.window.show_shortcuts()
+
+
 def banners(program: Program) -> None:
     window = program.window
     damaged = Sentence(
@@ -352,7 +366,7 @@ SCENES: tuple[Scene, ...] = (
     library_empty, library_items, library_verifying, remove_dialog, move_dialog, library_failed,
     settings_appearance,
     *(_show_topic(topic) for topic in Topic if topic and topic is not Topic.APPEARANCE),
-    remote_dialog, details_dialog, banners, drop_overlay,
+    remote_dialog, details_dialog, crash_report_dialog, shortcuts_dialog, banners, drop_overlay,
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QDialog,
@@ -29,7 +29,8 @@ class CrashReportDialog(QDialog):
         self._path = path
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Crash report"))
-        self.resize(760, 560)
+        room = self.screen().availableSize() if parent is None else parent.size()
+        self.resize(QSize(760, 560).boundedTo(room))
         self.text = QPlainTextEdit(file_tail(path) or self.tr("The report is not there any more."))
         self.open_button = QPushButton(self.tr("Open its folder"))
         self.delete_button = QPushButton(self.tr("Delete"))

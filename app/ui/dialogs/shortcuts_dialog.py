@@ -17,15 +17,21 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.ui.accessible import Role, as_role
 from app.ui.shortcuts import Shortcut
 from app.ui.theme import set_role, ui_font
 
-_NUM_COLUMNS = 2
 _AROUND = QSize(72, 110)  # margins, a scroll bar, the button
 
 
+class _KeyList(QScrollArea):
+    """The keyboard comes to it, to scroll it in a low window."""
+
+    told_as = as_role(Role.List)
+
+
 class ShortcutsDialog(QDialog):
-    """Groups in two columns, under their titles; deletes itself when closed."""
+    """Groups under their titles, in two columns where these fit; deletes itself when closed."""
 
     def __init__(
         self, groups: Mapping[str, Sequence[Shortcut]], parent: QWidget | None = None
@@ -33,15 +39,17 @@ class ShortcutsDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
-        self.area = QScrollArea()
+        self.area = _KeyList()
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QScrollArea.Shape.NoFrame)
         self.area.setAccessibleName(self.windowTitle())
-        columns = _create_columns(groups)
+        room = self.screen().availableSize() if parent is None else parent.size()
+        columns = _create_columns(groups, 2)
+        if columns.sizeHint().width() + _AROUND.width() > room.width():
+            columns = _create_columns(groups, 1)
         self.area.setWidget(columns)
         self._build()
-        wanted = columns.sizeHint() + _AROUND
-        self.resize(wanted if parent is None else wanted.boundedTo(parent.size()))
+        self.resize((columns.sizeHint() + _AROUND).boundedTo(room))
 
     def _build(self) -> None:
         close = QPushButton(self.tr("Close"))
@@ -58,14 +66,14 @@ class ShortcutsDialog(QDialog):
         layout.addLayout(buttons)
 
 
-def _create_columns(groups: Mapping[str, Sequence[Shortcut]]) -> QWidget:
+def _create_columns(groups: Mapping[str, Sequence[Shortcut]], num_columns: int) -> QWidget:
     """Each group goes below the shorter column."""
     content = QWidget()
     row = QHBoxLayout(content)
-    row.setContentsMargins(0, 0, 0, 0)
+    row.setContentsMargins(0, 0, 12, 0)  # away from the scroll bar
     row.setSpacing(40)
-    columns = [QVBoxLayout() for _ in range(_NUM_COLUMNS)]
-    lengths = [0] * _NUM_COLUMNS
+    columns = [QVBoxLayout() for _ in range(num_columns)]
+    lengths = [0] * num_columns
     for title, shortcuts in groups.items():
         place = lengths.index(min(lengths))
         columns[place].addLayout(_create_group(title, shortcuts))
