@@ -15,6 +15,7 @@ from app.core.errors import (
     CheckpointError,
     ContextLengthError,
     EngineError,
+    MemoryShortageError,
     ResourceError,
     UsageError,
 )
@@ -220,7 +221,7 @@ def test_running_out_of_memory_is_told_as_such(
         raise MemoryError
 
     monkeypatch.setattr(ReferenceExecutor, "step", exhaust)
-    with pytest.raises(ResourceError, match="out of memory"):
+    with pytest.raises(MemoryShortageError, match="out of memory"):
         loaded.submit(Request(prompt="x")).result()
 
 
