@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from bundling.command import package
 from bundling.options import parse, read_version
-from bundling.tools import PackagingError, capture, fresh, need, run
+from bundling.tools import PackagingError, capture, end_group, fresh, need, run
 
 import app
 
@@ -36,6 +39,23 @@ pathlib.Path({str(mark)!r}).touch()
             break
     assert "the child runs" in str(caught.value)
     assert not mark.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the test above ends real children")
+def test_on_windows_the_children_are_ended_before_their_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the parent is gone nothing tells who its children were."""
+    told = tmp_path / "told"
+    program = tmp_path / "taskkill"
+    program.write_text(f'#!/bin/sh\nkill -0 "$4" && echo "$@" > "{told}"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        monkeypatch.setattr(sys, "platform", "win32")
+        end_group(process)
+    assert told.read_text() == f"/F /T /PID {process.pid}\n"
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_what_is_printed_is_captured_apart_from_errors() -> None:
