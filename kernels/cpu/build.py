@@ -6,8 +6,10 @@ never loaded, and a library in use (Windows locks those) is never overwritten.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +20,8 @@ from pathlib import Path
 _FOLDER = Path(__file__).resolve().parent
 _LIBRARY_FOLDER = _FOLDER / "lib"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+_BUILD_FOLDER = re.compile(r"build-(\d+)-.+")  # the process that builds in it
+_PROCESS_QUERY_LIMITED_INFORMATION, _STILL_ACTIVE = 0x1000, 259  # Windows' processthreadsapi.h
 
 
 class BuildError(RuntimeError):
@@ -55,8 +59,10 @@ def build(sanitize: str = "") -> Path:
     target = library_path(sanitize)
     if not target.is_file():
         _LIBRARY_FOLDER.mkdir(exist_ok=True)
+        _remove_killed_builds()
         # A folder of its own and one rename: two processes may build at once.
-        with tempfile.TemporaryDirectory(prefix="build-", dir=_LIBRARY_FOLDER) as scratch:
+        prefix = f"build-{os.getpid()}-"
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=_LIBRARY_FOLDER) as scratch:
             os.replace(_compile(Path(scratch), sanitize), target)
         _remove_stale(target, sanitize)
     return target
@@ -133,6 +139,31 @@ def _remove_stale(current: Path, sanitize: str) -> None:
                 path.unlink()
             except PermissionError:
                 continue
+
+
+def _remove_killed_builds() -> None:
+    """What builds left behind that could not end by themselves."""
+    for folder in _LIBRARY_FOLDER.glob("build-*"):
+        found = _BUILD_FOLDER.fullmatch(folder.name)
+        if found is None or not _is_running(int(found[1])):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    if sys.platform == "win32":
+        kernel = ctypes.windll.kernel32
+        handle = kernel.OpenProcess(_PROCESS_QUERY_LIMITED_INFORMATION, False, pid)
+        exit_code = ctypes.c_ulong()
+        kernel.GetExitCodeProcess(handle, ctypes.byref(exit_code))  # refused where there is none
+        kernel.CloseHandle(handle)
+        return exit_code.value == _STILL_ACTIVE
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # somebody else's
+    return True
 
 
 def main() -> int:
