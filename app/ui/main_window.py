@@ -345,6 +345,12 @@ class MainWindow(QMainWindow):
             if self.desk.current_page is self.convert_page:  # who went elsewhere stays there
                 self.chat_with(report.output)
 
+    def _on_conversion_unfinished(self) -> None:
+        """Whoever has it converted later on asks for no conversation."""
+        job = self._controllers.conversion.current_job
+        if job is not None and job.source == self._chats_with:
+            self._chats_with = None
+
     def _create_desk(self) -> Desk:
         has_starter = self._starter is not None
         desk = Desk(
@@ -360,7 +366,10 @@ class MainWindow(QMainWindow):
         self._controllers.server.engine_lost.connect(self._on_engine_lost)
         self._controllers.remote.endpoint_chosen.connect(self._on_endpoint_chosen)
         self._controllers.library.failed.connect(self.show_error)
-        self._controllers.conversion.finished.connect(self._on_conversion_finished)
+        conversion = self._controllers.conversion
+        conversion.finished.connect(self._on_conversion_finished)
+        conversion.failed.connect(self._on_conversion_unfinished)
+        conversion.cancelled.connect(self._on_conversion_unfinished)
         self.tray.show_requested.connect(self.come_forward)
         self.tray.quit_requested.connect(self.quit)
         self._closing.refused.connect(self._on_closing_refused)

@@ -56,6 +56,22 @@ def wait_until_done(qtbot: QtBot, program: Program) -> None:
     wait(qtbot, lambda: conversion.state is ConversionState.IDLE)
 
 
+def test_what_failed_once_leads_to_no_conversation_later(
+    qtbot: QtBot, program: Program, page: ConvertPage, small_gguf: Path
+) -> None:
+    """The file that was opened is damaged; a whole one of its name is dropped to be converted."""
+    whole = small_gguf.read_bytes()
+    small_gguf.write_bytes(whole[:64])
+    with qtbot.waitSignal(program.controllers.conversion.failed, timeout=TIMEOUT_MS):
+        program.window.open_path(small_gguf)
+    small_gguf.write_bytes(whole)
+    drop(qtbot, program, small_gguf)
+    page.options.convert_button.click()
+    wait_until_done(qtbot, program)
+    assert page.report.isVisible(), texts(page)
+    assert program.window.desk.current_page is page
+
+
 def test_grids_are_compared_and_another_one_is_taken(
     qtbot: QtBot, program: Program, page: ConvertPage, small_gguf: Path
 ) -> None:
