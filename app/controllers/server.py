@@ -132,7 +132,8 @@ class ServerController(QObject):
 
     @property
     def key_place(self) -> KeyPlace | None:
-        """Where the key was kept when it was set last; None before that."""
+        """Where the key that was set last is kept, or one that was to be forgotten; None before
+        that is known."""
         return self._key_place
 
     def set_port(self, port: int) -> None:
@@ -160,7 +161,7 @@ class ServerController(QObject):
         """From the next start on; without one the port is for this machine alone."""
         if key == self.api_key:
             return
-        self._key = key
+        self._key, self._key_place = key, None
         self._kept.keep(KEY_NAME, key)
         if not key and self.allows_lan:
             self._settings.update(server_allow_lan=False)

@@ -35,16 +35,16 @@ class Keychain:
         return self._session.get(name) or self._read_file(name) or _read_keyring(name)
 
     def write(self, name: str, key: str) -> KeyPlace:
-        """Keeps the key in place of an older one; '' forgets it. Returns where it is now.
+        """Keeps the key in place of an older one; '' forgets it. Returns where it is now: the
+        keyring, too, where that lets nobody see whether it has one to be forgotten.
 
         Raises OSError when the file cannot be written.
         """
         self._session.pop(name, None)
         self._remove_file(name)
-        is_kept = _write_keyring(name, key)
         if not key:
-            return KeyPlace.NOWHERE
-        if is_kept:
+            return KeyPlace.NOWHERE if _forget_in_keyring(name) else KeyPlace.KEYRING
+        if _write_keyring(name, key):
             return KeyPlace.KEYRING
         if self._folder is not None:
             _write_private(self._folder / name, key)
@@ -85,9 +85,18 @@ def _write_keyring(name: str, key: str) -> bool:
     import keyring
 
     with Guard("The keyring could not be written"), suppress(keyring.errors.NoKeyringError):
-        if key:
-            keyring.set_password(SERVICE, name, key)
-        elif keyring.get_password(SERVICE, name) is not None:
-            keyring.delete_password(SERVICE, name)
+        keyring.set_password(SERVICE, name, key)
+        return True
+    return False
+
+
+def _forget_in_keyring(name: str) -> bool:
+    """Whether none is there now."""
+    import keyring
+
+    with Guard("The keyring could not be written"):
+        with suppress(keyring.errors.NoKeyringError):
+            if keyring.get_password(SERVICE, name) is not None:
+                keyring.delete_password(SERVICE, name)
         return True
     return False

@@ -6,6 +6,7 @@ import threading
 import time
 from enum import StrEnum
 
+from app.core.errors import StorageError
 from app.core.keychain import Keychain, KeyPlace
 from app.core.secrets import remember_secret
 from app.hub.endpoints import PUBLIC_MIRROR, environment_endpoint, host_of
@@ -52,7 +53,7 @@ class TokenStore:
         self._session[host_of(endpoint)] = token
 
     def save(self, endpoint: str, token: str) -> TokenOrigin:
-        """Keeps a token in the system's keyring; where there is none, for this process."""
+        """Keeps a token in the system's keyring; where that cannot be used, for this process."""
         remember_secret(token)
         host = host_of(endpoint)
         self._session.pop(host, None)
@@ -65,12 +66,17 @@ class TokenStore:
         return TokenOrigin.KEYRING
 
     def forget(self, endpoint: str) -> TokenOrigin:
-        """Removes what was saved; returns where a token still comes from (HF_TOKEN)."""
+        """Removes what was saved; returns where a token still comes from (HF_TOKEN).
+
+        Raises StorageError where the keyring keeps it.
+        """
         host = host_of(endpoint)
         self._session.pop(host, None)
         with self._lock:
             self._read.pop(host, None)
-            self._keychain.write(_name(host), "")
+            place = self._keychain.write(_name(host), "")
+        if place is KeyPlace.KEYRING:
+            raise StorageError("The system's keyring does not let go of it; it may be locked.")
         return self.find(endpoint)[1]
 
     def _from_keychain(self, host: str) -> str:

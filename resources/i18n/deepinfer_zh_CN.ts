@@ -5471,6 +5471,10 @@
         <translation>可容纳 {fitting:,} 个 token 的上下文。</translation>
     </message>
     <message>
+        <source>The system&apos;s keyring does not let go of it; it may be locked.</source>
+        <translation>系统的密钥环没有将其删除；密钥环可能已锁定。</translation>
+    </message>
+    <message>
         <source>The move cannot be recorded in {folder} ({reason}); nothing was moved.</source>
         <translation>无法在 {folder} 中记录这次移动（{reason}）；没有移动任何内容。</translation>
     </message>
@@ -7244,6 +7248,14 @@
         <translation>生成新密钥</translation>
     </message>
     <message>
+        <source>The system&apos;s keyring cannot be used: kept in a file that only you can read.</source>
+        <translation>系统的密钥环无法使用：保存在只有你能读取的文件中。</translation>
+    </message>
+    <message>
+        <source>The system&apos;s keyring does not let go of the key, it may be locked: the key comes back with the next start of the program.</source>
+        <translation>系统的密钥环没有删除该密钥，密钥环可能已锁定：下次启动程序时该密钥会再次出现。</translation>
+    </message>
+    <message>
         <source>Clients that insist on a key may send any.</source>
         <translation>坚持要密钥的客户端可以发送任意内容。</translation>
     </message>
@@ -7254,10 +7266,6 @@
     <message>
         <source>Kept in the system&apos;s keyring.</source>
         <translation>保存在系统的密钥环中。</translation>
-    </message>
-    <message>
-        <source>This system has no keyring: kept in a file that only you can read.</source>
-        <translation>本系统没有密钥环：保存在只有你能读取的文件中。</translation>
     </message>
     <message>
         <source>Open to every machine of the local network.</source>
@@ -7892,20 +7900,20 @@
         <translation>令牌保存在系统的密钥环中。</translation>
     </message>
     <message>
-        <source>This system has no keyring: the token is kept until the program ends.</source>
-        <translation>本系统没有密钥环：令牌保留到程序结束。</translation>
+        <source>The system&apos;s keyring cannot be used: the token is kept until the program ends.</source>
+        <translation>系统的密钥环无法使用：令牌保留到程序结束为止。</translation>
     </message>
     <message>
         <source>The token of HF_TOKEN or of a login is taken.</source>
         <translation>使用 HF_TOKEN 或已登录的令牌。</translation>
     </message>
     <message>
-        <source>Open {link}</source>
-        <translation>打开 {link}</translation>
+        <source>The token could not be saved, forgotten or looked up: {reason}</source>
+        <translation>无法保存、删除或查询令牌：{reason}</translation>
     </message>
     <message>
-        <source>The token could not be saved or looked up: {reason}</source>
-        <translation>令牌无法保存或查询：{reason}</translation>
+        <source>Open {link}</source>
+        <translation>打开 {link}</translation>
     </message>
 </context>
 <context>

@@ -66,3 +66,17 @@ def test_a_locked_keyring_is_no_crash_and_no_key_in_the_log(
     system.is_locked = False
     assert Keychain(tmp_path).read("port") == KEY, "not the one that the keyring still has"
     assert KEY not in caplog.text
+
+
+def test_a_locked_keyring_forgets_nothing_and_it_is_said(system: MemoryKeyring) -> None:
+    keychain = Keychain()
+    keychain.write("port", KEY)
+    system.is_locked = True
+    assert keychain.write("port", "") is KeyPlace.KEYRING
+    system.is_locked = False
+    assert keychain.read("port") == KEY
+    assert keychain.write("port", "") is KeyPlace.NOWHERE
+
+
+def test_where_there_is_no_keyring_nothing_is_left_of_a_key() -> None:
+    assert Keychain().write("port", "") is KeyPlace.NOWHERE

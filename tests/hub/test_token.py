@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from app.core.errors import StorageError
 from app.core.keychain import Keychain
 from app.core.log import configure_logging
 from app.hub.client import HubClient
@@ -53,6 +54,17 @@ def test_without_a_keyring_a_token_lives_with_the_process() -> None:
     assert TokenStore(Keychain()).find(HUB)[0] == ""
     assert store.forget(HUB) is TokenOrigin.NONE
     assert store.find(HUB)[0] == ""
+
+
+def test_a_locked_keyring_keeps_its_token_and_says_so(system: MemoryKeyring) -> None:
+    store = TokenStore(Keychain())
+    store.save(HUB, TOKEN)
+    system.is_locked = True
+    with pytest.raises(StorageError, match="keyring does not let go"):
+        store.forget(HUB)
+    assert store.save(HUB, OTHER) is TokenOrigin.SESSION
+    system.is_locked = False
+    assert TokenStore(Keychain()).find(HUB) == (TOKEN, TokenOrigin.KEYRING)
 
 
 def test_the_environments_token_belongs_to_the_environments_hub(

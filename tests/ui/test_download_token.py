@@ -84,7 +84,7 @@ def test_without_a_keyring_a_token_lives_with_the_window(
     controller.hub.save_token("https://hub.example", "hf_secret")
     tell_hub(controller, TokenTold("https://hub.example", "none"))  # as was asked before
     tell_hub(controller, TokenTold("https://hub.example", "session"))
-    assert "no keyring: the token is kept until the program ends" in texts(page)
+    assert "keyring cannot be used: the token is kept until the program ends" in texts(page)
     begin(controller)
     assert UseToken("https://hub.example", "hf_secret") in sent[-2:], "the other process has it"
     controller.hub.forget_token("https://hub.example")
@@ -119,7 +119,7 @@ def test_a_token_that_could_not_be_saved_is_told(
     page.token.edit.setText("hf_secret")
     page.token.save_button.click()
     tell_hub(controller, end)
-    assert f"The token could not be saved or looked up: {reason}" in texts(page)
+    assert f"The token could not be saved, forgotten or looked up: {reason}" in texts(page)
     assert sent[-1] == SaveToken("https://hub.example", "hf_secret"), "nothing is tried again"
 
 

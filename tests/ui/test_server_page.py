@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.controllers.chat_engine import ChatEngine
 from app.controllers.server import ServerController, ServerState
-from app.core.keychain import Keychain
+from app.core.keychain import Keychain, KeyPlace
 from app.core.paths import keys_dir, settings_path
 from app.core.server_events import (
     ServerRequestEvent,
@@ -27,6 +27,7 @@ from app.gui import Program
 from app.ui.pages.server_page import ServerPage
 from app.ui.widgets.request_row import RequestRow
 from app.ui.widgets.server_toggle import ServerToggle
+from tests.memory_keyring import memory_keyring
 from tests.ui.window_support import cells, texts
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "controllers"))
@@ -222,6 +223,22 @@ def test_the_network_demands_a_key(
     assert not page.options.lan.isChecked()
     assert "nothing outside" in page.options.port_note.text()
     assert 'api_key="none"' in page.example.code.code
+
+
+def test_a_key_that_a_locked_keyring_keeps_is_told(
+    qtbot: QtBot, page: ServerPage, controller: ServerController
+) -> None:
+    with memory_keyring() as system:
+        controller.generate_key()
+        qtbot.waitUntil(lambda: "Kept in the system's keyring" in page.options.key_note.text())
+        system.is_locked = True
+        controller.set_api_key("")
+        qtbot.waitUntil(lambda: "comes back with the next start" in page.options.key_note.text())
+        system.is_locked = False
+        controller.generate_key()
+        controller.set_api_key("")
+        qtbot.waitUntil(lambda: controller.key_place is KeyPlace.NOWHERE)
+        assert page.options.key_note.text() == "Clients that insist on a key may send any."
 
 
 def test_options_are_locked_while_the_port_is_open(

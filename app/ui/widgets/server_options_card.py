@@ -71,17 +71,25 @@ class ServerOptionsCard(Card):
 
     def _key_note(self) -> str:
         if not self._controller.api_key:
-            return self.tr("Clients that insist on a key may send any.")
+            return self._no_key_note()
         places = {
             KeyPlace.NOWHERE: self.tr("It could not be kept, and ends with the program."),
             KeyPlace.KEYRING: self.tr("Kept in the system's keyring."),
             KeyPlace.FILE: self.tr(
-                "This system has no keyring: kept in a file that only you can read."
+                "The system's keyring cannot be used: kept in a file that only you can read."
             ),
         }
         place = self._controller.key_place
         where = places.get(place, "") if place else ""
         return f"{self.tr('Every client must send it.')} {where}".rstrip()
+
+    def _no_key_note(self) -> str:
+        if self._controller.key_place is KeyPlace.KEYRING:
+            return self.tr(
+                "The system's keyring does not let go of the key, it may be locked: the key comes "
+                "back with the next start of the program."
+            )
+        return self.tr("Clients that insist on a key may send any.")
 
     def _port_note(self) -> str:
         if self._controller.allows_lan:

@@ -75,7 +75,7 @@ class TokenCard(Card):
             "none": self.tr("No token is kept."),
             "keyring": self.tr("A token is kept in the system's keyring."),
             "session": self.tr(
-                "This system has no keyring: the token is kept until the program ends."
+                "The system's keyring cannot be used: the token is kept until the program ends."
             ),
             "environment": self.tr("The token of HF_TOKEN or of a login is taken."),
         }
@@ -88,7 +88,7 @@ class TokenCard(Card):
     def show_failed(self, failed: TokenFailed) -> None:
         """What was asked about the token of this hub did not succeed."""
         if failed.endpoint == self._endpoint:
-            text = self.tr("The token could not be saved or looked up: {reason}")
+            text = self.tr("The token could not be saved, forgotten or looked up: {reason}")
             self.state.setText(text.format(reason=shown(failed.error.message)))
             set_role(self.state, "tone", "danger")
 
