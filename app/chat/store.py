@@ -40,6 +40,7 @@ class ChatStore:
         self._database = database
         self._connection = database.connection
         self._connection.row_factory = sqlite3.Row
+        self._connection.create_function("holds", 2, _holds, deterministic=True)
 
     @classmethod
     def open(cls, path: Path) -> ChatStore:
@@ -68,17 +69,17 @@ class ChatStore:
         self, query: str = "", folder: str | None = None
     ) -> tuple[ConversationSummary, ...]:
         """Pinned ones first, then the latest; `query` is looked for in titles and contents, case
-        ignored (ASCII), in a `folder` or, with None, everywhere."""
+        ignored, in a `folder` or, with None, everywhere."""
         with _translated_errors():
             rows = self._connection.execute(
                 """SELECT conversation_id, title, updated, is_pinned, folder
                 FROM conversations AS c
                 WHERE is_deleted = 0 AND (:folder IS NULL OR folder = :folder)
-                AND (:query = '' OR title LIKE :like ESCAPE '\\' OR EXISTS
+                AND (:query = '' OR holds(title, :query) OR EXISTS
                     (SELECT 1 FROM turns AS t WHERE t.conversation_id = c.conversation_id
-                     AND t.is_deleted = 0 AND t.content LIKE :like ESCAPE '\\'))
+                     AND t.is_deleted = 0 AND holds(t.content, :query)))
                 ORDER BY is_pinned DESC, updated DESC, rowid DESC""",
-                {"query": query.strip(), "like": _like_pattern(query.strip()), "folder": folder},
+                {"query": _folded(query), "folder": folder},
             ).fetchall()
         return tuple(summary_from_row(row) for row in rows)
 
@@ -233,6 +234,19 @@ class ChatStore:
             leaf_id = turn_tree.newest_end(self._connection, found)
             turn_tree.set_leaf(self._connection, conversation_id, leaf_id)
 
+    def show_found(self, conversation_id: str, query: str) -> None:
+        """Where `list_conversations` found `query` only in versions that are not shown: shows the
+        latest of those, and what followed it last."""
+        shown, folded = self.load_conversation(conversation_id), _folded(query)
+        texts = (shown.title, *(turn.content for turn in shown.turns))
+        if self.is_read_only or any(_holds(text, folded) for text in texts):
+            return
+        with self._writing():
+            found = turn_tree.find_latest(self._connection, conversation_id, folded)
+            if found is not None:
+                leaf_id = turn_tree.newest_end(self._connection, found)
+                turn_tree.set_leaf(self._connection, conversation_id, leaf_id)
+
     def delete_turn(self, conversation_id: str, turn_id: int) -> DeletedTurn:
         """Hides one turn; what followed it stays. `restore_turn` brings it back."""
         with self._writing():
@@ -363,6 +377,10 @@ def _translated_errors() -> Iterator[None]:
         ) from error
 
 
-def _like_pattern(query: str) -> str:
-    escaped = "".join(f"\\{char}" if char in "\\%_" else char for char in query)
-    return f"%{escaped}%"
+def _folded(query: str) -> str:
+    return query.strip().casefold()
+
+
+def _holds(text: str, folded: str) -> bool:
+    """SQLite's own LIKE ignores the case of ASCII only."""
+    return folded in text.casefold()

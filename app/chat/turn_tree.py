@@ -167,6 +167,16 @@ def other_version(connection: sqlite3.Connection, turn: Turn, steps: int) -> int
     return int(rows[min(max(position, 0), len(rows) - 1)][0])
 
 
+def find_latest(connection: sqlite3.Connection, conversation_id: str, folded: str) -> int | None:
+    """The latest turn whose text holds `folded`, as the connection's function `holds` says."""
+    (turn_id,) = connection.execute(
+        """SELECT max(turn_id) FROM turns
+        WHERE conversation_id = ? AND is_deleted = 0 AND holds(content, ?)""",
+        (conversation_id, folded),
+    ).fetchone()
+    return None if turn_id is None else int(turn_id)
+
+
 def newest_end(connection: sqlite3.Connection, turn_id: int) -> int:
     """The leaf below a turn that is reached by its latest versions."""
     (leaf_id,) = connection.execute(

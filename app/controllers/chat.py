@@ -179,9 +179,12 @@ class ChatController(QObject):
             OpenConversation.create(self._store, system_prompt, sampling or SamplingSettings())
         )
 
-    def open_conversation(self, conversation_id: str) -> None:
-        """Opens a saved conversation; answered by `conversation_opened` or `failed`."""
+    def open_conversation(self, conversation_id: str, query: str = "") -> None:
+        """Opens a saved conversation, where `query` is found; answered by `conversation_opened` or
+        `failed`. While a reply runs in it, its versions stay as they are."""
         with Reporting(self.failed):
+            if query and conversation_id != self.replying_conversation_id:
+                self._store.show_found(conversation_id, query)
             opened = OpenConversation.load(self._store, conversation_id)
             if self.replies.running is not None:
                 opened.leave_out(self.replies.running.writer.turn_id)

@@ -83,13 +83,18 @@ def test_list_is_latest_first(store: ChatStore) -> None:
         ("%", 1),
         ("_", 0),
         ("  alpaca ", 1),
+        ("über", 1),
+        ("ПРИВЕТ", 1),
+        ("οδυσσεασ", 1),
+        ("STRASSE", 1),
         ("nothing", 0),
     ],
 )
 def test_search_looks_in_titles_and_contents(store: ChatStore, query: str, found: int) -> None:
     first = store.create_conversation("About llamas 羊驼")
     store.append_turn(first.conversation_id, "user", "the same 100% as ever")
-    store.create_conversation("Alpacas")
+    second = store.create_conversation("Alpacas")
+    store.append_turn(second.conversation_id, "user", "ÜBER привет Ὀδυσσέας ΟΔΥΣΣΕΑΣ Straße")
     assert len(store.list_conversations(query)) == found
 
 

@@ -109,6 +109,17 @@ def test_what_is_not_shown_can_be_found(store: ChatStore, conversation_id: str) 
     assert [row.conversation_id for row in store.list_conversations("2a")] == [conversation_id]
 
 
+def test_what_was_found_in_a_version_that_is_not_shown_is_shown(
+    store: ChatStore, conversation_id: str
+) -> None:
+    before = shown(store, conversation_id)
+    store.show_found(conversation_id, "nowhere")
+    store.show_found(conversation_id, "2B")
+    assert shown(store, conversation_id) == before, "it is in sight"
+    store.show_found(conversation_id, " 2A ")
+    assert shown(store, conversation_id) == [*before[:-1], ("2a", 1, 2)]
+
+
 def test_replies_that_the_first_version_hid_come_back(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite3"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -111,3 +111,17 @@ def test_a_reply_goes_on_where_it_ended(qtbot: QtBot, ready: ChatController) -> 
         whole.content,
         False,
     )
+
+
+def test_what_was_found_in_another_version_opens_that_one(
+    qtbot: QtBot, ready: ChatController
+) -> None:
+    converse(qtbot, ready, "count 1")
+    ready.edit(ready.conversation.turns[0].turn_id, "count 2")
+    qtbot.waitUntil(lambda: ready.replying_conversation_id is None, timeout=TIMEOUT_MS)
+    conversation_id = ready.conversation.conversation_id
+    ready.open_conversation(conversation_id)
+    assert contents(ready)[0] == "count 2"
+    ready.rename_conversation(conversation_id, "another title")  # it was that of the first version
+    ready.open_conversation(conversation_id, "COUNT 1")
+    assert contents(ready)[0] == "count 1"

@@ -260,7 +260,7 @@ class ChatPage(Page):
 
     def _on_open_requested(self, conversation_id: str) -> None:
         self.panel.sampling.flush()
-        self._controller.open_conversation(conversation_id)
+        self._controller.open_conversation(conversation_id, self.conversations.query)
 
     def _on_delete_requested(self, conversation_id: str) -> None:
         if self._controller.delete_conversation(conversation_id):
