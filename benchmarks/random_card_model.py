@@ -95,8 +95,10 @@ class _RandomCheckpoint:
     def linear(self, name: str) -> Linear:
         """As `Checkpoint.linear`."""
         layer = name.split(".")[1] if name.startswith("layers.") else ""
-        quant = grid_scheme(name, self._model.bits_of(int(layer)) if layer else 8)
         shape = self._shapes[name]
+        bits = self._model.bits_of(int(layer)) if layer else 8
+        quant = grid_scheme(name, shape[1], bits)
+        assert quant is not None  # no model that is drawn here has columns that no group divides
         arrays = {
             array: self._fill(array, layout.dtypes[0], layout.shape, quant)
             for array, layout in linear_layout(quant, shape).items()

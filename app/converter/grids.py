@@ -20,7 +20,6 @@ from app.checkpoint.schemes import (
     VOCABULARY_BITS,
     Linear,
     QuantScheme,
-    ScaleDtype,
     Scheme,
     TensorPath,
 )
@@ -29,6 +28,7 @@ from app.converter.requantize import Requantized, SourceMatrix, requantize
 from app.converter.sources.base import SourceLinear
 from app.core.errors import UnsupportedError, UsageError
 from app.core.sentence import Sentence
+from app.engine.memory_plan import grid_scheme
 from app.spec.weights import VOCABULARY_LINEARS, is_router, stays_dense
 
 Floats = npt.NDArray[np.float32]
@@ -213,11 +213,7 @@ def _is_on_grid(native: QuantScheme, bits: int, group_size: int) -> bool:
 
 
 def _fitting_scheme(source: SourceLinear, bits: int, group_size: int) -> QuantScheme | None:
-    """Symmetric, with the largest group up to `group_size` that divides the columns."""
-    sizes = [
-        size for size in (128, 64, 32, 16) if size <= group_size and source.shape[1] % size == 0
-    ]
-    return QuantScheme(bits, sizes[0], Scheme.SYM, ScaleDtype.FP16) if sizes else None
+    return grid_scheme(source.name, source.shape[1], bits, group_size)
 
 
 def _convert_weight(source: SourceLinear, plan: GridPlan, allow_lossy: bool) -> ConvertedLinear:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import psutil
 
@@ -27,6 +29,8 @@ RESERVE_BYTES = 512 << 20
 MIN_MODEL_LEN = 128
 GRID_BITS = {"w4": 4, "w3": 3, "w8": 8}
 _GRID_GROUP = 128
+_GROUP_SIZES = (128, 64, 32, 16)
+_NONE: Mapping[str, int] = MappingProxyType({})
 _NORM_BYTES = 4
 _DENSE_BYTES = 4
 
@@ -283,23 +287,31 @@ def check_wanted_len(spec: ModelSpec, wanted_len: int) -> int:
     return wanted_len
 
 
-def grid_weights_bytes(spec: ModelSpec, bits: int) -> int:
-    """All weights, were they converted to a plain grid of `bits`."""
+def grid_weights_bytes(spec: ModelSpec, bits: int, kept_bytes: Mapping[str, int] = _NONE) -> int:
+    """All weights, were they converted to a plain grid of `bits`; `kept_bytes` has the linears that
+    such a conversion leaves on their source's own grid, by name."""
     linears = sum(
-        _DENSE_BYTES * math.prod(shape)
-        if stays_dense(name)
-        else stored_bytes(grid_scheme(name, bits), shape)
+        kept_bytes[name] if name in kept_bytes else _grid_bytes(name, shape, bits)
         for name, shape in iter_linears(spec)
     )
     vectors = sum(math.prod(shape) for _, shape in iter_vectors(spec))
     return linears + _NORM_BYTES * vectors
 
 
-def grid_scheme(name: str, bits: int) -> QuantScheme:
-    """How a conversion to a plain grid of `bits` stores a linear that does not stay dense."""
+def _grid_bytes(name: str, shape: tuple[int, int], bits: int) -> int:
+    quant = None if stays_dense(name) else grid_scheme(name, shape[1], bits)
+    return _DENSE_BYTES * math.prod(shape) if quant is None else stored_bytes(quant, shape)
+
+
+def grid_scheme(
+    name: str, in_features: int, bits: int, group_size: int = _GRID_GROUP
+) -> QuantScheme | None:
+    """How a conversion to a plain grid of `bits` stores a linear that does not stay dense: in the
+    largest groups up to `group_size` that divide its columns; None where none does."""
     if name in VOCABULARY_LINEARS:
         bits = max(bits, VOCABULARY_BITS)
-    return QuantScheme(bits, _GRID_GROUP, Scheme.SYM, ScaleDtype.FP16)
+    sizes = [size for size in _GROUP_SIZES if size <= group_size and in_features % size == 0]
+    return QuantScheme(bits, sizes[0], Scheme.SYM, ScaleDtype.FP16) if sizes else None
 
 
 def _gib(num_bytes: int) -> str:

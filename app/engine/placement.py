@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app.checkpoint.layout import stored_bytes
 from app.checkpoint.reader import Checkpoint
+from app.checkpoint.schemes import TensorPath
 from app.core.cards import Card, read_memory
 from app.core.cleanup import undone_on_failure
 from app.core.device import DeviceChoice, fall_back
@@ -45,6 +47,7 @@ from app.engine.vram_plan import (
     vram_shortage,
 )
 from app.spec.model_spec import ModelSpec
+from app.spec.weights import VOCABULARY_LINEARS
 
 if TYPE_CHECKING:
     from app.engine.executors.cuda.launcher import Launcher
@@ -220,8 +223,25 @@ def _memory_costs(
         kind.kv_dtype_for(options.kv_dtype),
         kind.expands_latents,
         "int8" in kind.kv_dtypes,
-        grid_weights_bytes(spec, GRID_BITS["w3"]) if kind.keeps_weights_packed else None,
+        _w3_bytes(checkpoint, spec, kind, options) if kind.keeps_weights_packed else None,
     )
+
+
+def _w3_bytes(
+    checkpoint: Checkpoint, spec: ModelSpec, kind: type[Executor], options: LoadOptions
+) -> int:
+    """Were the same source converted to w3, which leaves vocabularies on a native grid alone."""
+    kept = {
+        name: stored_bytes(record.quant, record.shape)
+        - kind.saved_bytes(
+            record.shape, record.quant, record.provenance.source_type, options.activations
+        )
+        for name in VOCABULARY_LINEARS
+        if (record := checkpoint.manifest.linears.get(name)) is not None
+        and record.quant is not None
+        and record.provenance.path is TensorPath.EXACT
+    }
+    return grid_weights_bytes(spec, GRID_BITS["w3"], kept)
 
 
 def _describe_memory(

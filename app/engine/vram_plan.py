@@ -193,7 +193,7 @@ def grid_sizes(spec: ModelSpec, bits: int) -> LinearSizes:
     """What each linear would take on a plain grid of `bits`."""
 
     def size(name: str, shape: tuple[int, int]) -> int:
-        quant = None if stays_dense(name) else grid_scheme(name, bits)
+        quant = None if stays_dense(name) else grid_scheme(name, shape[1], bits)
         return scheme_bytes(quant, shape, has_bias(spec, name))
 
     return size

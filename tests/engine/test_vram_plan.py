@@ -90,7 +90,7 @@ def weights_bytes(spec: ModelSpec, bits: int, num_full_layers: int = 0) -> int:
 
     def size(name: str, shape: tuple[int, int]) -> int:
         is_full = name.startswith("layers.") and int(name.split(".")[1]) < num_full_layers
-        quant = grid_scheme(name, 4 if is_full else bits)
+        quant = grid_scheme(name, shape[1], 4 if is_full else bits)
         return scheme_bytes(quant, shape, has_bias(spec, name))
 
     return sum_weights(spec, size)
