@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtWidgets import QApplication
 
 from app.core.errors import ContextLengthError
 from app.core.events import (
@@ -21,6 +23,8 @@ from app.core.events import (
     WorkerDied,
 )
 from app.gui import Program
+from app.ui.widgets.collapsible import Collapsible
+from app.ui.widgets.live_panel import LivePanel
 from tests.ui.download_samples import GIB
 from tests.ui.scene_samples import (
     ENTRIES,
@@ -81,8 +85,7 @@ def chat_conversation(program: Program) -> None:
     page._update_empty()
     page.composer.show_context(7_700, 8_192)
     page.composer.set_text("Write a longer answer, please")
-    for second in range(60):
-        page.panel.live.add_memory(_memory(second))
+    _fill_plots(page.panel.live)
     while page.transcript._work.is_running:
         QApplication.processEvents()
     page.transcript.verticalScrollBar().setValue(0)
@@ -90,7 +93,7 @@ def chat_conversation(program: Program) -> None:
 
 def chat_conversation_end(program: Program) -> None:
     transcript = program.window.chat_page.transcript
-    transcript.cards[1].findChildren(QAbstractButton)[0].click()
+    transcript.cards[1].findChildren(Collapsible)[0].button.click()
     transcript.verticalScrollBar().setValue(transcript.verticalScrollBar().maximum())
 
 
@@ -135,6 +138,19 @@ def chat_engine_died(program: Program) -> None:
         TokensGenerated(reply.request_id, (1,), "Because air scatters **blue** light more than "),
         WorkerDied(-9),
     )
+
+
+def _fill_plots(live: LivePanel) -> None:
+    """A minute in which a reply was written."""
+    now_s = time.monotonic()
+    for second in range(60):
+        live.history.add_memory(_memory(second), now_s - 60 + second)
+    for second in range(20, 55):
+        live.history.add_rate(38.4 + second % 3, now_s - 60 + second)
+    while live.memory_plot is None:  # imported on a thread of its own
+        QApplication.processEvents()
+    live.add_memory(_memory(60))
+    live.add_rate(38.4)
 
 
 def _memory(second: int) -> MemorySampled:

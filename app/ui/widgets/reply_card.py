@@ -160,7 +160,8 @@ class ReplyCard(QWidget):
             layout.addWidget(widget)
         layout.addLayout(footer)
         tell_in_order(self._name, self._waiting, self.thoughts, self.body, self.versions)
-        tell_in_order(self._stats, self.copy_button, self.continue_button, self._regenerate)
+        tell_in_order(self._stats, self.copy_button, self.delete_button)
+        tell_in_order(self.continue_button, self._regenerate)
         self._show_footer(False)
         self.set_can_regenerate(False)
 
