@@ -12,6 +12,10 @@ class GroupValues {
     static constexpr bool kIsWide = kGroupColumns >= 128;
     static constexpr int kLaneBytes = 2 * kElementBytes * (kIsWide ? 1 : kGroups);
     static constexpr int kWords = (kLaneBytes + 3) / 4;
+    // A lane's place as an index of 32 bits, which scales and zero points share, instead of a pointer each: fewer
+    // instructions with zero points, and no register too many of three bits in groups of 16 by eight tokens. By one
+    // token pointers are better there: what is spilled is counted on all architectures.
+    static constexpr bool kIsIndexed = SCHEME == 1 || (BITS == 3 && kType == kI8 && TOKENS == 8);
 
 public:
     // The values of a unit's groups.
@@ -38,14 +42,23 @@ public:
             return make_float2(exact.x * unit.x, exact.y * unit.y);
         }
 
+        // 1024 + the byte of row g or g + 8, in both halves: a byte each from the values and from the exponent.
+        __device__ __forceinline__ half2 thousand_plus(int part, int upper) const {
+            const u32 word = kIsWide ? words[part][0] : words[0][part / 2];
+            const u32 byte = (kIsWide ? 0 : part % 2 * 2) + upper;
+            return as_half2(__byte_perm(word, 0x64646464u, 0x4040u + byte * 0x0101u));
+        }
+
         u32 words[kIsWide ? kGroups : 1][kWords];
         half2 super;
     };
 
     __device__ __forceinline__ GroupValues(const GemvArgs& args, const void* values, const half2* supers, int tile) {
         const int g = threadIdx.x % kWarp / 4;
-        const size_t blocks = kIsWide ? args.num_groups : args.num_steps / kUnitSteps;
-        if constexpr (kType != kAbsent) values_ = static_cast<const u8*>(values) + (tile * blocks * 8 + g) * kLaneBytes;
+        const size_t blocks = kIsWide ? args.num_groups : args.num_steps / kUnitSteps, first = tile * blocks * 8 + g;
+        if constexpr (kIsIndexed) first_ = static_cast<u32>(first);
+        const size_t skipped = kIsIndexed ? 0 : first * kLaneBytes;
+        if constexpr (kType != kAbsent) values_ = static_cast<const u8*>(values) + skipped;
         if constexpr (kHasSupers) supers_ = supers + static_cast<size_t>(tile) * args.num_supers * 8 + g;
         shift_ = args.group_shift;
     }
@@ -56,13 +69,19 @@ public:
 #pragma unroll
         for (int i = 0; i < (kIsWide ? kGroups : 1); ++i) {
             const int block = kIsWide ? (unit * kGroups + i) >> shift_ : unit;
-            load_words(values_ + static_cast<size_t>(block) * 8 * kLaneBytes, result.words[i]);
+            load_words(values_ + place(block) * kLaneBytes, result.words[i]);
         }
         if constexpr (kHasSupers) result.super = supers_[unit * kUnitColumns / 256 * 8];
         return result;
     }
 
 private:
+    // In lanes' values from `values_` on.
+    __device__ __forceinline__ size_t place(int block) const {
+        if constexpr (kIsIndexed) return first_ + static_cast<u32>(block) * 8;
+        return static_cast<size_t>(block) * 8;
+    }
+
     static __device__ __forceinline__ void load_words(const u8* from, u32 (&words)[kWords]) {
         if constexpr (kLaneBytes == 2) words[0] = *reinterpret_cast<const unsigned short*>(from);
         if constexpr (kLaneBytes == 4) words[0] = *reinterpret_cast<const u32*>(from);
@@ -85,5 +104,6 @@ private:
 
     const u8* values_ = nullptr;
     const half2* supers_ = nullptr;
+    u32 first_ = 0;
     int shift_ = 0;
 };

@@ -35,8 +35,7 @@ __device__ __forceinline__ LanePointers point(const GemvArgs& args, int tile) {
 __device__ __forceinline__ ZeroPoints zero_points(const ZeroValues::Unit& zeros, int part) {
     if constexpr (SCHEME == 0) return same_zero(kSymmetricZero);
     if constexpr (SCHEME == 2) return same_zero(0);
-    const u32 codes = zeros.raw(part);
-    return {thousand_plus(codes & 255), thousand_plus(codes >> 8)};
+    return {zeros.thousand_plus(part, 0), zeros.thousand_plus(part, 1)};
 }
 
 // Fragments of a unit, one after the other; three-bit codes are decoded a step at a time.
