@@ -36,7 +36,7 @@ _CATALOGUES = [translations.FOLDER / f"deepinfer_{language}.ts" for language in 
 _SAID = {"message", "problem", "busy", "device_note", "notes", "unchecked"}
 _SAID |= {"unverified"}
 # Where one is not shown but looked into, or handed to what shows it.
-_REMOTE_ADDRESS = ("chat_page.py", "model.device_note")
+_REMOTE_ADDRESS = ("empty_chat.py", "model.device_note")
 _ELSEWHERE = {"find_links", "show_banner", "bool", "setVisible", "len"}
 
 
