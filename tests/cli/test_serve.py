@@ -13,8 +13,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import uvicorn
 
 from app.cli.main import main
+from app.server import runner
+from app.server.service import Service
 
 # The tests that end the process need signals: on Windows a console's Ctrl+C cannot be sent to one.
 needs_signals = pytest.mark.skipif(os.name == "nt", reason="no signals to one process")
@@ -78,10 +81,16 @@ def test_its_document_and_a_key_of_the_environment(starter_checkpoint: Path) -> 
 def test_a_server_that_ends_by_itself_ends_the_command(
     starter_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def break_down(_server: object, _counter: int) -> bool:
+    async def break_down(_counter: int) -> bool:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("uvicorn.Server.on_tick", break_down)
+    def create_server(service: Service) -> uvicorn.Server:
+        server = create(service)
+        server.on_tick = break_down  # of this one alone: the class is other tests', too
+        return server
+
+    create = runner._create_server
+    monkeypatch.setattr(runner, "_create_server", create_server)
     options = ["--port", "0", "--device", "cpu", "--ctx", "256"]
     assert main(["serve", str(starter_checkpoint), *options]) == 1
     assert capsys.readouterr().err.endswith(

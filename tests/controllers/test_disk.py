@@ -49,6 +49,17 @@ def _scan(qtbot: QtBot, disk: DiskController) -> LibraryScanned:
     return found
 
 
+def _find(qtbot: QtBot, disk: DiskController, kind: ItemKind) -> LibraryItem:
+    """A look that was begun before the item was there may end first."""
+    with qtbot.waitSignal(
+        disk.scanned,
+        timeout=TIMEOUT_MS,
+        check_params_cb=lambda event: any(item.kind is kind for item in event.items),
+    ) as blocker:
+        disk.refresh()
+    return _only(blocker.args[0], kind)
+
+
 def _only(found: LibraryScanned, kind: ItemKind) -> LibraryItem:
     (item,) = (item for item in found.items if item.kind is kind)
     return item
@@ -58,7 +69,7 @@ def test_a_checkpoint_is_verified_removed_and_brought_back(
     qtbot: QtBot, disk: DiskController
 ) -> None:
     checkpoint = convert_tiny(library_dir(), "tiny")
-    item = _only(_scan(qtbot, disk), ItemKind.CHECKPOINT)
+    item = _find(qtbot, disk, ItemKind.CHECKPOINT)
     with qtbot.waitSignal(disk.verified, timeout=TIMEOUT_MS) as verified:
         disk.verify(item)
         assert disk.work is DiskWork.VERIFYING
@@ -71,14 +82,14 @@ def test_a_checkpoint_is_verified_removed_and_brought_back(
     assert not checkpoint.exists()
     with qtbot.waitSignal(disk.restored, timeout=TIMEOUT_MS):
         disk.restore(event.removed)
-    assert _only(_scan(qtbot, disk), ItemKind.CHECKPOINT).path == checkpoint
+    assert _find(qtbot, disk, ItemKind.CHECKPOINT).path == checkpoint
 
 
 def test_without_a_trash_it_is_asked_for_good(
     qtbot: QtBot, disk: DiskController, tmp_path: Path
 ) -> None:
     checkpoint = convert_tiny(library_dir(), "tiny")
-    item = _only(_scan(qtbot, disk), ItemKind.CHECKPOINT)
+    item = _find(qtbot, disk, ItemKind.CHECKPOINT)
     (tmp_path / "home" / "data").write_text("where the trash would be")
     with qtbot.waitSignal(disk.trash_missing, timeout=TIMEOUT_MS) as missing:
         disk.remove([item])
@@ -92,7 +103,7 @@ def test_without_a_trash_it_is_asked_for_good(
 
 def test_what_is_in_use_is_one_sentence(qtbot: QtBot, disk: DiskController) -> None:
     checkpoint = convert_tiny(library_dir(), "tiny")
-    item = _only(_scan(qtbot, disk), ItemKind.CHECKPOINT)
+    item = _find(qtbot, disk, ItemKind.CHECKPOINT)
     with held(checkpoint, "loaded"), qtbot.waitSignal(disk.failed, timeout=TIMEOUT_MS) as failed:
         disk.remove([item])
     assert failed.args[0].message == "tiny is loaded right now; nothing was removed."

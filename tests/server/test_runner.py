@@ -92,13 +92,12 @@ def test_a_server_that_ends_by_itself_is_told_and_can_be_opened_again(
     events: list[Event] = []
     runner = ServerRunner(host, ServerOptions(port=0), events.append)
 
-    async def break_down(_server: Any, _counter: int) -> bool:
+    async def break_down(_counter: int) -> bool:
         raise RuntimeError("broken")
 
-    with monkeypatch.context() as patch:
-        patch.setattr("uvicorn.Server.on_tick", break_down)
-        runner.start()
-        wait_until(lambda: isinstance(events[-1], ServerFailed))
+    runner.start()
+    monkeypatch.setattr(runner._server, "on_tick", break_down)  # the class is other tests', too
+    wait_until(lambda: isinstance(events[-1], ServerFailed))
     assert [type(event) for event in events] == [ServerStarted, ServerFailed]
     assert isinstance(events[-1], ServerFailed)
     assert events[-1].error.message == "The server ended by itself; the log has the reason."
