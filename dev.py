@@ -152,8 +152,9 @@ def install(args: list[str]) -> int:
 
 def package(args: list[str]) -> int:
     # A folder of its own, which only this command needs. It makes its own environment, too.
+    ensure_system_packages()
     sys.path.insert(0, str(ROOT / "packaging"))
-    code: int = importlib.import_module("bundling.command").package(args)
+    code: int = importlib.import_module("bundling.command").package(args, install_system_packages)
     return code
 
 
@@ -237,7 +238,7 @@ def ensure_system_packages() -> None:
     wanted += [] if any(map(shutil.which, ("c++", "g++", "clang++"))) else ["g++"]
     wanted += [] if importlib.util.find_spec("ensurepip") else ["python3-venv"]
     if missing := _not_installed(wanted):
-        _install_system_packages(missing)
+        install_system_packages(missing)
 
 
 def _is_stamped_system() -> bool:
@@ -252,16 +253,16 @@ def _not_installed(packages: list[str]) -> list[str]:
     return [name for name in packages if name not in installed]
 
 
-def _install_system_packages(packages: list[str]) -> None:
+def install_system_packages(packages: list[str]) -> None:
     command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     if os.geteuid() != 0:
-        note(f"Not root, so these may be missing for the window: sudo {' '.join(command)}")
+        note(f"Not root, so these may be missing: sudo {' '.join(command)}")
         return
     note(f"Installing {len(packages)} system packages ...")
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "update", "-q"], check=False, stdout=sys.stderr, env=env)
     if subprocess.run(command, check=False, stdout=sys.stderr, env=env).returncode:
-        note("apt-get failed; going on, but the window may lack a library or a font.")
+        note("apt-get failed; going on, but a library, a font or a tool may be missing.")
 
 
 # --- small tools -----------------------------------------------------------------------------

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bundling import linux, locks, release_table, windows
 from bundling.options import Options, parse
+from bundling.programs import ensure_programs, programs_for
 from bundling.tools import PackagingError, note
 
 
-def package(arguments: Sequence[str]) -> int:
-    """Builds; 1 and one sentence where something does not work, 2 for a wrong call."""
+def package(arguments: Sequence[str], install: Callable[[list[str]], object]) -> int:
+    """Builds; 1 and one sentence where something does not work, 2 for a wrong call. `install` is
+    given Debian's packages of programs that are missing."""
     try:
         options = parse(arguments)
     except SystemExit as ended:  # argparse has said why
@@ -27,6 +29,7 @@ def package(arguments: Sequence[str]) -> int:
         elif options.makes_table:
             release_table.write_release_table(options)
         else:
+            ensure_programs(programs_for(options), install)
             _build(options)
     except PackagingError as error:
         sys.stderr.write(f"package: {error}\n")

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bundling.programs import need
 from bundling.screen import press, virtual_screen, wait_until
-from bundling.tools import PackagingError, capture, end_group, need, run
+from bundling.tools import PackagingError, capture, end_group, run
 
 _KIND = "application/x-gguf"
 _ENTRY = "deepinfer.desktop"
@@ -27,7 +28,7 @@ def check_desktop_entry(app_dir: Path, home: Path, model: Path) -> dict[str, Any
     env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_CURRENT_DESKTOP": "GNOME"}
     run([app_dir / "install.sh"], env=env)
     entry = home / ".local/share/applications" / _ENTRY
-    validate = need("desktop-file-validate", "desktop-file-utils")
+    validate = need("desktop-file-validate")
     if said := capture([validate, entry], env=env).strip():
         raise PackagingError(f"desktop-file-validate says: {said}")
     found = {"filetype": _ask(env, "filetype", model), "default": _default(env), "gio": _gio(env)}
@@ -42,8 +43,8 @@ def check_desktop_entry(app_dir: Path, home: Path, model: Path) -> dict[str, Any
 
 
 def _ask(env: Mapping[str, str], what: str, about: Path | str) -> str:
-    need("update-mime-database", "shared-mime-info")
-    return capture([need("xdg-mime", "xdg-utils"), "query", what, about], env=env).strip()
+    need("update-mime-database")
+    return capture([need("xdg-mime"), "query", what, about], env=env).strip()
 
 
 def _default(env: Mapping[str, str]) -> str:
@@ -56,7 +57,7 @@ def _default(env: Mapping[str, str]) -> str:
 
 def _gio(env: Mapping[str, str]) -> str:
     """The same as GNOME's programs find it."""
-    lines = capture([need("gio", "libglib2.0-bin"), "mime", _KIND], env=env).splitlines()
+    lines = capture([need("gio"), "mime", _KIND], env=env).splitlines()
     return lines[0].rpartition(": ")[2]
 
 
@@ -68,7 +69,7 @@ def _start_by_entry(entry: Path, home: Path, env: Mapping[str, str]) -> None:
     window_class = re.findall(r"^StartupWMClass=(.+)$", entry.read_text("utf-8"), re.MULTILINE)[0]
     with virtual_screen() as display:
         launcher = subprocess.Popen(
-            [need("gio", "libglib2.0-bin"), "launch", entry],
+            [need("gio"), "launch", entry],
             env={**env, "DISPLAY": display},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -89,7 +90,7 @@ def _start_by_entry(entry: Path, home: Path, env: Mapping[str, str]) -> None:
 
 def _has_window(display: str, window_class: str) -> bool:
     words = ["search", "--onlyvisible", "--class", f"^{window_class}$"]
-    command = [need("xdotool", "xdotool"), *words]
+    command = [need("xdotool"), *words]
     env = {**os.environ, "DISPLAY": display}
     return subprocess.run(command, env=env, capture_output=True, check=False).returncode == 0
 

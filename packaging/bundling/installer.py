@@ -6,8 +6,9 @@ import os
 import sys
 from pathlib import Path
 
+from bundling.programs import need
 from bundling.sizes import folder_bytes
-from bundling.tools import PACKAGING, need, run
+from bundling.tools import PACKAGING, run
 from bundling.version_resource import version_numbers
 
 SCRIPT = PACKAGING / "windows" / "installer.nsi"
@@ -41,4 +42,4 @@ def build_installer(bundle: Path, icon: Path, version: str, target: Path) -> Pat
 def _find_makensis() -> str:
     """NSIS' own setup does not put it on the path."""
     place = Path(os.environ.get("PROGRAMFILES(X86)", "")) / "NSIS" / "makensis.exe"
-    return str(place) if place.is_file() else need("makensis", "nsis")
+    return str(place) if place.is_file() else need("makensis")

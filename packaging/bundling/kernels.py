@@ -6,7 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
-from bundling.tools import ROOT, PackagingError, capture, fresh, need, note, run
+from bundling.programs import need
+from bundling.tools import ROOT, PackagingError, capture, fresh, note, run
 
 _CPU = ROOT / "kernels" / "cpu"
 _BUILT = ROOT / "kernels" / "cuda" / "built"
@@ -30,7 +31,7 @@ def cross_compile_cpu_library(python: Path, work: Path) -> Path:
     if target.is_file():
         return target
     note("compiling the CPU kernels for Windows (some minutes) ...")
-    compiler = need("x86_64-w64-mingw32-g++-posix", "g++-mingw-w64-x86-64-posix")
+    compiler = need("x86_64-w64-mingw32-g++-posix")
     toolchain = work / "mingw.cmake"
     toolchain.write_text(_TOOLCHAIN.format(compiler=compiler))
     folder = fresh(work / "mingw")

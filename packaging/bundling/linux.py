@@ -12,8 +12,9 @@ from bundling.inventory import Inventory
 from bundling.licenses import python_license
 from bundling.options import Options
 from bundling.papers import write_papers
+from bundling.programs import need
 from bundling.smoke import smoke_test
-from bundling.tools import ROOT, need, note, run
+from bundling.tools import ROOT, note, run
 
 
 def build(options: Options) -> None:
@@ -59,7 +60,7 @@ def _strip(bundle: Path) -> None:
     inner = bundle / "_internal"
     patterns = ("libpython3*.so*", "cupy/**/*.so", "cupy_backends/**/*.so", "torch/lib/lib*.so")
     libraries = [path for pattern in patterns for path in sorted(inner.glob(pattern))]
-    run([need("strip", "binutils"), "--strip-unneeded", *libraries])
+    run([need("strip"), "--strip-unneeded", *libraries])
 
 
 def make_environment(options: Options) -> Path:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from bundling.tools import PackagingError, end_group, need, run
+from bundling.programs import need
+from bundling.tools import PackagingError, end_group, run
 
 _FIRST_DISPLAY = 61
 _SIZE = "1400x900x24"
@@ -18,7 +19,7 @@ _SIZE = "1400x900x24"
 @contextmanager
 def virtual_screen() -> Iterator[str]:
     """Gives the DISPLAY of a fresh Xvfb, which ends with the block."""
-    program = need("Xvfb", "xvfb")
+    program = need("Xvfb")
     number = next(
         n for n in range(_FIRST_DISPLAY, 200) if not Path(f"/tmp/.X11-unix/X{n}").exists()
     )
@@ -40,9 +41,9 @@ def virtual_screen() -> Iterator[str]:
 def photograph(display: str, target: Path) -> int:
     """Writes a PNG of the whole screen; returns how many colours are in it: 1 is an empty one."""
     env = _env(display)
-    run([need("import", "imagemagick"), "-window", "root", target], env=env, timeout_s=60)
+    run([need("import"), "-window", "root", target], env=env, timeout_s=60)
     count = subprocess.run(
-        [need("identify", "imagemagick"), "-format", "%k", str(target)],
+        [need("identify"), "-format", "%k", str(target)],
         capture_output=True,
         text=True,
         check=True,
@@ -67,7 +68,7 @@ def photograph_window(
 
 def press(display: str, keys: str) -> None:
     """A key, for the window that has the keyboard: without a window manager, the first visible."""
-    tool = need("xdotool", "xdotool")
+    tool = need("xdotool")
     run(
         [tool, "search", "--onlyvisible", "--name", ".+", "windowfocus"],
         env=_env(display),

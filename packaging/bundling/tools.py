@@ -114,14 +114,6 @@ def tail(output: str, num_lines: int = 30) -> str:
     return "\n".join(output.splitlines()[-num_lines:])
 
 
-def need(program: str, package: str) -> str:
-    """The path of a program; a PackagingError names the Debian package that has it."""
-    found = shutil.which(program)
-    if found is None:
-        raise PackagingError(f"{program} is needed: `apt install {package}`.")
-    return found
-
-
 def hash_file(path: Path) -> str:
     """Its SHA-256."""
     digest = hashlib.sha256()

@@ -14,7 +14,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bundling.tools import PackagingError, end_group, need, note, run, tail
+from bundling.programs import need
+from bundling.tools import PackagingError, end_group, note, run, tail
 from bundling.wine_runner import Runner, tell_failure
 
 _MIRROR = "http://deb.debian.org/debian"
@@ -136,7 +137,7 @@ class Wine:
         """A root that is there, of an earlier list of packages, is kept and completed."""
         note("making a root of Debian trixie with Wine (about four minutes) ...")
         if not (self.root / "ready").is_file():
-            need("debootstrap", "debootstrap")
+            need("debootstrap")
             shutil.rmtree(self.root, ignore_errors=True)
             run(["debootstrap", "--variant=minbase", "trixie", self.root, _MIRROR], timeout_s=1200)
         install = (

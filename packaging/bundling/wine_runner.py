@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bundling.tools import need, run
+from bundling.programs import need
+from bundling.tools import run
 
 _FOLDER = "opt/deepinfer"
 # The command line of the program is that of this one after two words, untouched.
@@ -80,7 +81,7 @@ class Runner:
         source, program = self._folder / f"{name}.c", self._folder / f"{name}.exe"
         if not (source.is_file() and source.read_text() == text and program.is_file()):
             self._folder.mkdir(parents=True, exist_ok=True)
-            compiler = need("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")
+            compiler = need("x86_64-w64-mingw32-gcc")
             source.write_text(text)
             entry = ["-municode"] if "wmain(" in text else []
             run([compiler, *entry, "-O1", "-static", "-o", program, source, *_LIBRARIES])

@@ -12,7 +12,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from bundling.tools import capture, fresh, need, run
+from bundling.programs import need
+from bundling.tools import capture, fresh, run
 from bundling.wine import Wine
 
 _COMPLEX = "cacos cacosh casin casinh catan catanh ccos ccosh cexp clog conj cproj csin csinh csqrt"
@@ -63,7 +64,7 @@ def install(wine: Wine, work: Path) -> None:
 
 def _forward(folder: Path, library: Path, other: str, code: str, ours: Iterable[str]) -> None:
     """A library that has `ours` itself and leads everything else to its copy called `other`."""
-    tool = need("x86_64-w64-mingw32-objdump", "binutils-mingw-w64-x86-64")
+    tool = need("x86_64-w64-mingw32-objdump")
     exports = capture([tool, "-p", library]).partition("[Ordinal/Name Pointer]")[2]
     names = re.findall(
         r"^\s*\[ *\d+\](?: \+base\[ *\d+\] +[0-9a-f]+)? (\S+)$", exports, re.MULTILINE
@@ -76,7 +77,7 @@ def _forward(folder: Path, library: Path, other: str, code: str, ours: Iterable[
 def _compile(
     folder: Path, name: str, code: str, forwards: Iterable[str], ours: Iterable[str]
 ) -> None:
-    compiler = need("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")
+    compiler = need("x86_64-w64-mingw32-gcc")
     source, definitions = folder / f"{name}.c", folder / f"{name}.def"
     source.write_text(code)
     lines = [f"LIBRARY {name}.dll", "EXPORTS", *forwards, *(f"  {one} = sh_{one}" for one in ours)]
