@@ -245,4 +245,4 @@ def test_the_icons_of_the_rail_stand_one_below_the_other(program: Program) -> No
     columns = range(place.left() + 3, place.right() - 2)
     drawn = [x for x in columns if any(picture.pixelColor(x, y) != ground for y in rows)]
     middle = rail.pages.x() + rail.pages.width() / 2
-    assert (drawn[0] + drawn[-1] + 1) / 2 == middle
+    assert abs((drawn[0] + drawn[-1] + 1) / 2 - middle) <= 0.5  # of a pixel: the rail's may be odd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.chat.attachments import Attachment
@@ -24,7 +24,8 @@ class AttachmentBar(QWidget):
     def __init__(self, *, can_remove: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._can_remove = can_remove
-        self._flow = FlowLayout(spacing=6, flush_right=not can_remove)
+        side = Qt.AlignmentFlag.AlignLeft if can_remove else Qt.AlignmentFlag.AlignRight
+        self._flow = FlowLayout(spacing=6, side=side)
         self.setLayout(self._flow)
         self.hide()
 

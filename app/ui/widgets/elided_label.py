@@ -1,4 +1,4 @@
-"""One line of text that ends in … where it is longer than its place; the whole is its tool tip."""
+"""One line of text, with … for what its place is too narrow for; the whole is its tool tip."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 
 class ElidedLabel(QLabel):
-    """Set `whole` with `set_whole`; `text()` is what is shown."""
+    """Set `whole` with `set_whole`; `text()` is what is shown. Names differ at their ends, so it is
+    the middle that is left out unless `cut` says otherwise."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        *,
+        cut: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
+    ) -> None:
         super().__init__(parent)
+        self._cut = cut
         self._whole = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -36,5 +43,4 @@ class ElidedLabel(QLabel):
         self._fit()
 
     def _fit(self) -> None:
-        middle = Qt.TextElideMode.ElideMiddle  # names differ at their ends
-        self.setText(self.fontMetrics().elidedText(self._whole, middle, self.width()))
+        self.setText(self.fontMetrics().elidedText(self._whole, self._cut, self.width()))

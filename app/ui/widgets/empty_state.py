@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from app.ui.icons import IconLabel
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.flow_layout import FlowLayout
 
 _TEXT_WIDTH = 520
 
@@ -34,13 +35,11 @@ class EmptyState(QWidget):
         self._layout.addSpacing(6)
 
     def add_buttons(self, buttons: Sequence[QPushButton], below: QPushButton | None = None) -> None:
-        """One row of them, and under it `below`, as a link. Call it once, last."""
-        row = QHBoxLayout()
-        row.setSpacing(10)
-        row.addStretch()
+        """One row of them, where that is wide enough, and under it `below`, as a link. Call it
+        once, last."""
+        row = FlowLayout(10, side=Qt.AlignmentFlag.AlignHCenter)
         for button in buttons:
             row.addWidget(button)
-        row.addStretch()
         self._layout.addLayout(row)
         if below is not None:
             set_role(below, "kind", "link")

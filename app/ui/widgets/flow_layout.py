@@ -8,19 +8,30 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
+# Of the room that a line leaves, what is before it.
+_SHARES = {
+    Qt.AlignmentFlag.AlignLeft: 0.0,
+    Qt.AlignmentFlag.AlignHCenter: 0.5,
+    Qt.AlignmentFlag.AlignRight: 1.0,
+}
+
 
 class FlowLayout(QLayout):
     """Left to right, `spacing` pixels apart in both directions; hidden widgets take no room.
 
-    Lines end at the right edge where they are `flush_right`, else they begin at the left one.
+    Lines begin at the left edge, end at the right one or stand in the middle: `side`.
     """
 
     def __init__(
-        self, spacing: int = 8, parent: QWidget | None = None, *, flush_right: bool = False
+        self,
+        spacing: int = 8,
+        parent: QWidget | None = None,
+        *,
+        side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
     ) -> None:
         super().__init__(parent)
         self._items: list[QLayoutItem] = []
-        self._flush_right = flush_right
+        self._share = _SHARES[side]
         self.setSpacing(spacing)
         self.setContentsMargins(0, 0, 0, 0)
 
@@ -62,9 +73,8 @@ class FlowLayout(QLayout):
         """Places the items unless it is a trial; returns the height that they take."""
         top = rect.top()
         for line in self._lines(rect.width()):
-            height, left = max(item.sizeHint().height() for item in line), rect.left()
-            if self._flush_right:
-                left += max(0, rect.width() - self._width_of(line))
+            height = max(item.sizeHint().height() for item in line)
+            left = rect.left() + int(self._share * max(0, rect.width() - self._width_of(line)))
             for item in line:
                 size = item.sizeHint()
                 if not is_trial:

@@ -250,7 +250,7 @@ class LivePanel(QWidget):
             (self.tr("Rest"), "plot_rest"),
         )
         grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
+        grid.setHorizontalSpacing(4)  # room for the widest figures
         grid.setVerticalSpacing(2)
         for cell, ((name, token), value) in enumerate(
             zip(names, self._values.values(), strict=True)

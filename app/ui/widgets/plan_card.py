@@ -36,8 +36,13 @@ class PlanCard(Card):
                 self.tr("Tensors"),
                 lambda g: format_count(g.num_tensors),
                 is_number=True,
+                gives_way=2,
+            ),
+            Column(
+                self.tr("Before"),
+                lambda g: format_bytes(g.source_bytes),
+                is_number=True,
                 gives_way=1,
             ),
-            Column(self.tr("Before"), lambda g: format_bytes(g.source_bytes), is_number=True),
             Column(self.tr("After"), lambda g: format_bytes(g.output_bytes), is_number=True),
         ]

@@ -13,6 +13,7 @@ from app.ui.path_labels import path_label
 from app.ui.sentences import shown
 from app.ui.theme import make_large, set_role, ui_font
 from app.ui.widgets.card import Card, clear_layout
+from app.ui.widgets.flow_layout import FlowLayout
 from app.ui.widgets.saved_label import SavedLabel
 
 _TILES_PER_ROW = 4
@@ -42,7 +43,7 @@ class ReportCard(Card):
         self.saved = SavedLabel()
         self._tiles = QGridLayout()
         self._tiles.setSpacing(10)
-        self._per_row = _TILES_PER_ROW
+        self._per_row = _TILES_PER_NARROW_ROW  # until there is room
         self.tiles: list[QWidget] = []
         self.chat_button = QPushButton(self.tr("Chat with it"))
         self.folder_button = QPushButton(self.tr("Open folder"))
@@ -128,11 +129,12 @@ class ReportCard(Card):
         self.chat_button.clicked.connect(self._on_chat_clicked)
         self.folder_button.clicked.connect(self._on_folder_clicked)
         self.save_button.clicked.connect(self._on_save_clicked)
+        told = FlowLayout(10)
+        told.addWidget(self._headline)
+        told.addWidget(self.badge)
         head = QHBoxLayout()
         head.setSpacing(10)
-        head.addWidget(self._headline)
-        head.addWidget(self.badge)
-        head.addStretch()
+        head.addLayout(told, 1)
         head.addWidget(self.chat_button)
         others = QHBoxLayout()
         others.setSpacing(10)

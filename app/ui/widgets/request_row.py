@@ -24,7 +24,7 @@ class RequestRow(QFrame):
         super().__init__(parent)
         self._request_id = request_id
         self.client = ElidedLabel()
-        self.facts = ElidedLabel()
+        self.facts = ElidedLabel(cut=Qt.TextElideMode.ElideRight)  # the model comes first
         self.counts = QLabel()
         self.state = QLabel()
         self.cancel_button = IconButton("close", self.tr("Cancel"), size=16)
@@ -33,7 +33,7 @@ class RequestRow(QFrame):
     def show_request(self, event: ServerRequestEvent) -> None:
         """How far it is."""
         self.client.set_whole(event.client or self.tr("unknown client"))
-        self.facts.set_whole(f"{event.path}  ·  {event.model}" if event.model else event.path)
+        self.facts.set_whole(f"{event.model}  ·  {event.path}" if event.model else event.path)
         self.counts.setText(self._counts(event))
         self.state.setText(request_state_text(event.state))
         is_answering = event.state is ServerRequestState.DECODING
