@@ -318,8 +318,8 @@ class ChatController(QObject):
         with Reporting(self.failed):
             self.replies.discard(reply)
         self._leave_generating()
-        self.reply_failed.emit(reply.conversation_id, error)
         self._show_discarded(reply)
+        self.reply_failed.emit(reply.conversation_id, error)
 
     def _show_discarded(self, reply: RunningReply) -> None:
         """The version that a failed reply was to replace is there again."""

@@ -26,7 +26,15 @@ from app.core.errors import (
     ResourceError,
     RoomError,
 )
-from app.core.events import EngineState, EngineStateChanged, ErrorInfo
+from app.core.events import (
+    EngineState,
+    EngineStateChanged,
+    ErrorInfo,
+    FinishReason,
+    RequestFailed,
+    RequestFinished,
+    Usage,
+)
 from app.core.library_events import ItemKind, ItemPlace, LibraryItem, LibraryScanned, VolumeSpace
 from app.core.load_memory import LoadChoice, find_choice
 from app.core.system_reason import to_app_error
@@ -37,9 +45,11 @@ from app.ui.dialogs.details_dialog import DetailsDialog
 from app.ui.problems import Way, describe
 from app.ui.widgets.banner import Banner, BannerTone
 from app.ui.widgets.problem_banner import ProblemBanner
+from app.ui.widgets.reply_card import ReplyCard
 from app.ui.widgets.shortage_banner import ShortageBanner
+from app.ui.widgets.user_card import UserCard
 from app.workers.commands import Command, LoadModel
-from tests.ui.chat_scenes import chat_conversation
+from tests.ui.chat_scenes import chat_conversation, chat_ready
 from tests.ui.scene_samples import SHORT
 
 MODEL = Path("models") / "Qwen3-4B"
@@ -137,6 +147,26 @@ def test_a_reply_that_is_too_long_leads_on(program: Program, sent: list[Command]
     assert list(offered) == ["Try again", "New chat", "Model settings"]
     offered["Model settings"].click()
     assert program.window.desk.current_page is program.window.settings_page
+
+
+@pytest.mark.parametrize("is_regenerated", [False, True])
+def test_why_a_reply_was_refused_is_seen(
+    program: Program, sent: list[Command], is_regenerated: bool
+) -> None:
+    """Beside what the conversation was before: the message, and the reply that stays."""
+    chat = program.controllers.chat
+    chat_ready(program)
+    assert chat.send("Why?")
+    if is_regenerated:
+        usage = Usage(12, 0, 30, 0.4, 0.9)
+        finished = RequestFinished(chat.replies.running.request_id, FinishReason.STOP, usage)
+        chat.engine.event_received.emit(finished)
+        chat.regenerate()
+    error = ErrorInfo.from_exception(ContextLengthError("9000 tokens do not fit into 4096."))
+    chat.engine.event_received.emit(RequestFailed(chat.replies.running.request_id, error))
+    assert banner_of(program).text == "9000 tokens do not fit into 4096."
+    cards = [type(card) for card in program.window.chat_page.transcript.cards]
+    assert cards == [UserCard, ReplyCard][: 1 + is_regenerated]
 
 
 def test_an_error_without_a_page_of_its_own_is_told_alike(qtbot: QtBot, program: Program) -> None:
