@@ -2564,10 +2564,6 @@
         <translation>首个 token {time}</translation>
     </message>
     <message>
-        <source>complete</source>
-        <translation>完整</translation>
-    </message>
-    <message>
         <source>ended at the length limit</source>
         <translation>达到长度上限</translation>
     </message>

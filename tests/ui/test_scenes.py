@@ -47,6 +47,12 @@ def test_every_scene_is_whole(program: Program, width: int, height: int) -> None
         tops = [top for top in QApplication.topLevelWidgets() if top.isVisible()]
         problems = [problem for top in tops for problem in find_problems(top)]
         problems += _sideways(window.findChildren(QScrollArea))
+        right = window.geometry().right()  # where a full-screen window's screen ends
+        problems += [
+            f"{type(top).__name__} ends behind it"
+            for top in tops
+            if top.x() + top.width() > right + 1
+        ]
         if problems:
             found[scene.__name__] = sorted(set(problems))
         for top in tops:

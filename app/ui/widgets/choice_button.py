@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QActionGroup
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
-from app.ui.icons import IconButton
+from app.ui.widgets.menu_button import MenuButton
 
 
-class ChoiceButton(IconButton):
+class ChoiceButton(MenuButton):
     """`choices` gives each value the label that is shown.
 
     Signals:
@@ -23,19 +23,12 @@ class ChoiceButton(IconButton):
     def __init__(
         self, name: str, choices: Mapping[str, str], parent: QWidget | None = None
     ) -> None:
-        super().__init__("chevron_down", name, parent, size=16)
+        super().__init__(name, parent)
         self._name = name
         self._choices: dict[str, str] = {}
         self.value = next(iter(choices))
-        self.set_kind("picker")
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the text
         self._group = QActionGroup(self)
         self._group.triggered.connect(lambda action: self._choose(action.data()))
-        self.setMenu(QMenu(self))
-        self.menu().setAccessibleName(name)
-        self.menu().setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.set_choices(choices)
 
     def set_choices(self, choices: Mapping[str, str]) -> None:
@@ -55,7 +48,6 @@ class ChoiceButton(IconButton):
         """Shows a value without telling anyone."""
         self.value = value
         self.setText(self._choices[value])
-        self.setToolTip("")
         self.setAccessibleName(f"{self._name}: {self._choices[value]}")
         for action in self._group.actions():
             action.setChecked(action.data() == value)

@@ -12,8 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QMenu,
-    QPushButton,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -23,6 +21,7 @@ from app.core.library_events import LibraryScanned
 from app.core.units import format_bytes
 from app.ui.icons import IconButton
 from app.ui.theme import set_role, ui_font
+from app.ui.widgets.menu_button import MenuButton
 from app.ui.widgets.progress_bar import ProgressBar
 
 _STEPS = 1000
@@ -71,10 +70,10 @@ class LibraryHead(QWidget):
             button.setAccessibleName(self.tr("Clear the filter"))
         self.refresh_button = IconButton("regenerate", self.tr("Look again (F5)"))
         self.refresh_button.setShortcut("F5")
-        self.folders_button = QPushButton(self.tr("Folders"))
-        self._menu = QMenu(self)
+        self.folders_button = MenuButton(self.tr("Folders"))
+        self.folders_button.setText(self.tr("Folders"))
+        self._menu = self.folders_button.menu()
         self._is_busy = False
-        self._menu.setAccessibleName(self.folders_button.text())
         self._build()
         self.set_scanning(False)
 
@@ -136,7 +135,6 @@ class LibraryHead(QWidget):
 
     def _build(self) -> None:
         self.volume.hide()
-        self.folders_button.setMenu(self._menu)
         self._menu.aboutToShow.connect(self.about_to_show_folders)
         self.filter.textChanged.connect(self.filter_changed)
         self.refresh_button.clicked.connect(self.refresh_requested)

@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.controllers.chat_state import ChatState
 from app.core.events import LoadedModel
 from app.core.units import format_bytes
-from app.ui.icons import IconButton, create_icon
+from app.ui.icons import create_icon
+from app.ui.widgets.menu_button import MenuButton
 
 if TYPE_CHECKING:
     from app.hub.library import LibraryEntry
 
+_NAME_DIGITS = 36  # a name's place in the menu, which a narrow window has room for
 _BUSY = (ChatState.LOADING, ChatState.GENERATING, ChatState.UNLOADING)
 
 
-class ModelPicker(IconButton):
+class ModelPicker(MenuButton):
     """Signals:
     model_requested(Path): the folder of a checkpoint.
     unload_requested
@@ -34,18 +36,13 @@ class ModelPicker(IconButton):
     remote_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("chevron_down", "", parent, size=16)
+        super().__init__("", parent)
         self._entries: tuple[LibraryEntry, ...] = ()
         self._state = ChatState.UNLOADED
         self._model: LoadedModel | None = None
-        self.set_kind("picker")
         self.setToolTip(self.tr("Load a model (Ctrl+L)"))
-        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the text
-        self.setMenu(QMenu(self))
         self.menu().setAccessibleName(self.tr("Models"))
-        self.menu().setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self.menu().setToolTipsVisible(True)
         self.menu().aboutToShow.connect(self._fill_menu)
         self._update()
 
@@ -94,8 +91,12 @@ class ModelPicker(IconButton):
 
     def _add_entry(self, menu: QMenu, entry: LibraryEntry) -> None:
         is_loaded = self._model is not None and Path(self._model.model_dir) == entry.path
-        text = f"{entry.name}    {format_bytes(entry.total_bytes)}"
+        metrics = menu.fontMetrics()
+        width = _NAME_DIGITS * metrics.horizontalAdvance("0")
+        name = metrics.elidedText(entry.name, Qt.TextElideMode.ElideMiddle, width)
+        text = f"{name}    {format_bytes(entry.total_bytes)}"
         action = menu.addAction(text, lambda: self.model_requested.emit(entry.path))
+        action.setToolTip(entry.name)
         action.setCheckable(True)
         action.setChecked(is_loaded)
         action.setEnabled(self._state not in _BUSY)

@@ -167,11 +167,13 @@ class ReplyCard(QWidget):
 
 
 def describe_reply(turn: Turn) -> str:
-    """`41 tok/s · first token 0.2 s · 96 tokens (prompt 40, 32 of them cached) · stopped`."""
+    """`41 tok/s · first token 0.2 s · 96 tokens (prompt 40, 32 of them cached) · stopped by you`;
+    why it ended is told where that is not that all was said.
+    """
     parts = [] if turn.stats is None else _describe_stats(turn.stats)
     if turn.is_interrupted:
         parts.append(translate("Reply", "interrupted: the engine ended"))
-    elif turn.stats:
+    elif turn.stats and turn.stats.finish_reason != FinishReason.STOP:
         parts.append(_finish_label(turn.stats.finish_reason))
     return "  ·  ".join(parts)
 
@@ -193,7 +195,6 @@ def _describe_stats(stats: TurnStats) -> list[str]:
 
 def _finish_label(finish_reason: str) -> str:
     labels: dict[str, str] = {  # a newer version may have kept other reasons
-        FinishReason.STOP: translate("Reply", "complete"),
         FinishReason.LENGTH: translate("Reply", "ended at the length limit"),
         FinishReason.CANCELLED: translate("Reply", "stopped by you"),
     }

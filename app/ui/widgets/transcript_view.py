@@ -194,7 +194,12 @@ class TranscriptView(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_column()
+        self._place_end_button()
+
+    def _place_end_button(self) -> None:
+        """In the middle; it has its size only when it is shown."""
         button = self.end_button
+        button.adjustSize()
         button.move((self.width() - button.width()) // 2, self.height() - button.height() - 10)
 
     def _fit_column(self) -> None:
@@ -301,7 +306,9 @@ class TranscriptView(QScrollArea):
         self._from_end = self.verticalScrollBar().maximum() - value
         far = self._from_end > _FOLLOW_SLACK_PX
         self._is_following = not far
-        self.end_button.setVisible(far)
+        if far != self.end_button.isVisible():
+            self.end_button.setVisible(far)
+            self._place_end_button()
 
     def _build(self) -> None:
         self.setObjectName("transcript")
