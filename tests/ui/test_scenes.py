@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QTranslator
-from PySide6.QtWidgets import QApplication, QScrollArea
+from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.paths import settings_path
@@ -53,6 +53,8 @@ def test_every_scene_is_whole(program: Program, width: int, height: int) -> None
             for top in tops
             if top.x() + top.width() > right + 1
         ]
+        if scene.__name__.startswith("chat_") or scene.__name__.endswith("_empty"):
+            problems += _without_first_step(window)
         if problems:
             found[scene.__name__] = sorted(set(problems))
         for top in tops:
@@ -65,3 +67,11 @@ def _sideways(areas: list[QScrollArea]) -> list[str]:
     """Only a table or code may be wider than its place."""
     seen = [area for area in areas if area.isVisible() and area.horizontalScrollBar().maximum()]
     return [f"{type(area.parent()).__name__} scrolls sideways" for area in seen]
+
+
+def _without_first_step(window: QWidget) -> list[str]:
+    """Of the buttons that lead on, one is seen whole without scrolling."""
+    buttons = [b for b in window.findChildren(QPushButton) if b.property("kind") == "primary"]
+    shown = [button for button in buttons if button.isVisible()]
+    whole = [b for b in shown if b.visibleRegion().boundingRect() == b.rect()]
+    return [] if whole or not shown else [f"{shown[0].text()} must be scrolled to"]

@@ -25,7 +25,7 @@ from app.ui.problems import Problem
 from app.ui.theme import set_role
 
 _MOST_OF_WINDOW = 0.45
-_LEFT_FREE_PX = 200  # the chat's composer, and four lines of a conversation
+_LEFT_FREE_PX = 182  # the chat's composer, and three lines of a conversation
 _LEAST_PX = 72  # a title and two lines
 
 

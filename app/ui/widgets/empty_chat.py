@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _MAX_ENTRIES = 5
 _WIDTH = 460
+_LOW = 300  # pixels: the first button would be below the edge
 
 
 class EmptyChat(QScrollArea):
@@ -61,6 +62,7 @@ class EmptyChat(QScrollArea):
         self._slot = QVBoxLayout(content)
         self._slot.setContentsMargins(24, 16, 24, 16)
         self._content: QWidget | None = None
+        self._icon: QWidget | None = None
         self._report: MachineDescribed | None = None
         self._is_unknown = False  # looked for a report, and got none
         self._machine: MachineCard | None = None
@@ -146,6 +148,14 @@ class EmptyChat(QScrollArea):
             hint = self.tr("What you write is sent to {url}.").format(url=remote_url)
         self._show("chat", self.tr("{name} is ready").format(name=name), hint, buttons)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_icon()
+
+    def _fit_icon(self) -> None:
+        if self._icon is not None:
+            self._icon.setVisible(self.viewport().height() >= _LOW)
+
     def _fill_machine(self) -> None:
         if self._machine is None:
             return
@@ -171,7 +181,9 @@ class EmptyChat(QScrollArea):
             self._content.hide()
             self._content.deleteLater()
         self._machine = None
-        self._content = _create_content(icon, title, hint, rows)
+        self._icon = IconLabel(icon, size=52, tone="accent")
+        self._content = _create_content(self._icon, title, hint, rows)
+        self._fit_icon()
         self._slot.addWidget(self._content, alignment=Qt.AlignmentFlag.AlignCenter)
 
 
@@ -184,14 +196,12 @@ class _Content(QWidget):
         return super().event(event)
 
 
-def _create_content(icon: str, title: str, hint: str, rows: Sequence[QWidget]) -> QWidget:
+def _create_content(icon: QWidget, title: str, hint: str, rows: Sequence[QWidget]) -> QWidget:
     content = _Content()
     content.setFixedWidth(_WIDTH)
     layout = QVBoxLayout(content)
     layout.setSpacing(12)
-    layout.addWidget(
-        IconLabel(icon, size=52, tone="accent"), alignment=Qt.AlignmentFlag.AlignHCenter
-    )
+    layout.addWidget(icon, alignment=Qt.AlignmentFlag.AlignHCenter)
     layout.addWidget(_centred(title, ui_font(1.6, bold=True)))
     text = _centred(hint, ui_font(1.05))
     set_role(text, "tone", "muted")

@@ -24,7 +24,7 @@ class EmptyState(QWidget):
         self.text.setFont(ui_font(1.05))
         set_role(self.text, "tone", "muted")
         self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(24, 32, 24, 32)
+        self._layout.setContentsMargins(24, 24, 24, 24)
         self._layout.setSpacing(12)
         self._layout.addStretch(2)
         self._layout.addWidget(

@@ -54,9 +54,9 @@ class ShortageBanner(ProblemBanner):
             parent=parent,
         )
         self.bar = ShortageBar(shortage)
-        self.body.rows.insertSpacing(2, 4)
-        self.body.rows.insertWidget(3, self.bar)
-        self.body.rows.insertSpacing(4, 2)
+        self.body.rows.addSpacing(4)
+        self.body.rows.addWidget(self.bar)
+        self.body.rows.addWidget(self.body.advice)  # below the buttons, which a low window shows
         remedies = [r for r in shortage.remedies if has_source or r.kind is not RemedyKind.W3]
         for index, remedy in enumerate(remedies):
             self.add_button(
