@@ -7309,6 +7309,10 @@
         <source>Server off</source>
         <translation>服务器已关</translation>
     </message>
+    <message>
+        <source>Server failed</source>
+        <translation>服务器失败</translation>
+    </message>
 </context>
 <context>
     <name>Settings</name>

@@ -106,7 +106,7 @@ def test_a_port_that_is_taken_is_said_and_the_free_one_taken(
     page.options.port.setValue(BUSY_PORT)
     page.card.switch.click()
     wait_for(qtbot, controller, ServerState.FAILED)
-    assert toggle.label.text() == "failed"
+    assert toggle.label.text() == "Server failed"
     assert toggle.label.toolTip().startswith("Port 81 is in use")
     assert "Port 81 is in use. Port 8300 is free." in texts(page)
     assert not page.card.switch.isChecked()

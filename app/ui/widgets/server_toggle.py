@@ -40,9 +40,11 @@ class ServerToggle(QWidget):
         self.switch.setAccessibleDescription(self.label.text())
 
     def _text(self, state: ServerState) -> str:
-        """A switch that is off has nothing beside it that says what it is for."""
+        """Where no address is shown, what it is that the switch is for."""
         if state is ServerState.OFF:
             return self.tr("Server off")
+        if state is ServerState.FAILED:
+            return self.tr("Server failed")
         return state_text(state, self._controller.port)
 
 
