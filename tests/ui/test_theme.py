@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QToolButton
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.core.paths import settings_path
@@ -25,6 +25,9 @@ from app.ui.theme import (
     current_tokens,
     tokens_of,
 )
+from app.ui.widgets.calm_spin_box import CalmSpinBox
+from app.ui.widgets.card import Card
+from app.ui.widgets.choice_button import ChoiceButton
 
 LOOKS = [
     tokens_of(is_dark=is_dark, accent=accent) for is_dark in (False, True) for accent in Accent
@@ -154,3 +157,13 @@ def _luminance(colour: str) -> float:
     channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_what_stands_in_one_row_is_equally_high(qtbot: QtBot) -> None:
+    card = Card()
+    qtbot.addWidget(card)
+    row = [QPushButton("Find"), QLineEdit(), CalmSpinBox(), ChoiceButton("Bits", {"4": "four"})]
+    for widget in row:
+        card.rows.addWidget(widget)
+    card.show()
+    assert len({widget.sizeHint().height() for widget in row}) == 1
