@@ -69,29 +69,31 @@ def load_engine(
         spec = create_spec(checkpoint.config)
         _check_tensors(checkpoint, spec)
         tokenizer = Tokenizer.from_dir(model_dir)
-        has_chat_template = tokenizer.chat_template is not None
         options = LoadOptions(max_model_len, num_slots, activations, kv_dtype, shares_pages)
         placed = place(checkpoint, spec, choice, options, is_auto=device == "auto")
-    executor = placed.executor
-    model = LoadedModel(
-        name=model_dir.name,
-        model_dir=model_dir,
-        architecture=spec.architecture,
-        device=executor.name,
-        device_note=placed.note,
-        max_model_len=placed.max_model_len,
-        weights_bytes=executor.memory_use().weights_bytes,
-        kv_bytes_per_token=placed.kv_bytes_per_token,
-        load_s=time.monotonic() - started_s,
-        has_chat_template=has_chat_template,
-        precision=precision_label(checkpoint.manifest, executor.activations),
-        num_slots=executor.num_slots,
-        num_pages=executor.num_pages,
-    )
-    engine = Engine(executor, tokenizer, describe_shortage=placed.describe_shortage)
-    note_use(model_dir)
-    hold = Hold(model_dir, "loaded")
-    return LoadedEngine(engine, executor, tokenizer, checkpoint, model, hold, placed.card_watch)
+        executor = placed.executor
+        with undone_on_failure(executor.close):
+            model = LoadedModel(
+                name=model_dir.name,
+                model_dir=model_dir,
+                architecture=spec.architecture,
+                device=executor.name,
+                device_note=placed.note,
+                max_model_len=placed.max_model_len,
+                weights_bytes=executor.memory_use().weights_bytes,
+                kv_bytes_per_token=placed.kv_bytes_per_token,
+                load_s=time.monotonic() - started_s,
+                has_chat_template=tokenizer.chat_template is not None,
+                precision=precision_label(checkpoint.manifest, executor.activations),
+                num_slots=executor.num_slots,
+                num_pages=executor.num_pages,
+            )
+            engine = Engine(executor, tokenizer, describe_shortage=placed.describe_shortage)
+            note_use(model_dir)
+            hold = Hold(model_dir, "loaded")
+            return LoadedEngine(
+                engine, executor, tokenizer, checkpoint, model, hold, placed.card_watch
+            )
 
 
 def _check_tensors(checkpoint: Checkpoint, spec: ModelSpec) -> None:

@@ -128,22 +128,24 @@ def _place_on_card(
     kv_dtype = CudaExecutor.kv_dtype_for(options.kv_dtype)
     weights_bytes = stored_weights_bytes(checkpoint, spec)
     before = read_memory(card)
-    launcher = factory.create_launcher()
-    shared_before = shared_bytes(card.luid)
     kv = KvOptions(kv_dtype, options.num_slots, options.max_model_len, options.shares_pages)
-    with _naming_holders(card), undone_on_failure(launcher.close):
-        state = measured_state(card, before, launcher.memory())
-        plan = plan_vram(spec, weights_bytes, state, kv)
-        _reserve(launcher, spec, plan, kv)
-    executor = CudaExecutor(
-        checkpoint,
-        spec,
-        plan.max_model_len,
-        plan.num_slots,
-        _pool_of(plan),
-        launcher=launcher,
-        kv_dtype=kv_dtype,
-    )
+    launcher = factory.create_launcher()
+    with undone_on_failure(launcher.close):
+        shared_before = shared_bytes(card.luid)
+        with _naming_holders(card):
+            state = measured_state(card, before, launcher.memory())
+            plan = plan_vram(spec, weights_bytes, state, kv)
+            _reserve(launcher, spec, plan, kv)
+        executor = CudaExecutor(
+            checkpoint,
+            spec,
+            plan.max_model_len,
+            plan.num_slots,
+            _pool_of(plan),
+            launcher=launcher,
+            kv_dtype=kv_dtype,
+        )
+        card_watch = CardWatch(card, launcher, state, shared_before)
 
     def describe_shortage() -> MemoryShortage:
         """Now: what the executor holds already is its own to use."""
@@ -160,7 +162,7 @@ def _place_on_card(
         plan.kv_bytes_per_token,
         describe_shortage,
         plan,
-        CardWatch(card, launcher, state, shared_before),
+        card_watch,
     )
 
 

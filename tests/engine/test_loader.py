@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from app.checkpoint.reader import Checkpoint
 from app.core.errors import CheckpointError, EngineError, UnsupportedError, UsageError
 from app.core.holds import find_purpose
+from app.engine.executors.reference.executor import ReferenceExecutor
 from app.engine.loader import load_engine
 from tests.tiny_models import write_chat_model
 
@@ -96,6 +98,36 @@ def test_unknown_devices_are_refused(tmp_path: Path) -> None:
     model_dir = write_chat_model(tmp_path / "tiny")
     with pytest.raises(UsageError, match="tpu"):
         load_engine(model_dir, "tpu")
+
+
+@pytest.mark.parametrize("step", ["LoadedModel", "precision_label", "Engine", "note_use", "Hold"])
+def test_what_fails_behind_the_executor_leaves_nothing_open(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The executor first: its memory may be the checkpoint's, which is mapped."""
+    closed: list[str] = []
+    for kind in (ReferenceExecutor, Checkpoint):
+        _note_close(monkeypatch, kind, closed)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RecursionError("planted")
+
+    monkeypatch.setattr(f"app.engine.loader.{step}", fail)
+    model_dir = write_chat_model(tmp_path / "tiny")
+    with pytest.raises(RecursionError, match="planted"):
+        load_engine(model_dir, "reference")
+    assert closed == ["ReferenceExecutor", "Checkpoint"]
+    assert find_purpose(model_dir) == ""
+
+
+def _note_close(monkeypatch: pytest.MonkeyPatch, kind: type[Any], closed: list[str]) -> None:
+    close = kind.close
+
+    def note(self: Any) -> None:
+        closed.append(kind.__name__)
+        close(self)
+
+    monkeypatch.setattr(kind, "close", note)
 
 
 def test_an_executor_that_fails_at_its_end_keeps_no_files(

@@ -56,6 +56,29 @@ def load(path: Path, device: str, **options: Any) -> LoadedEngine:
     return load_engine(path, device, **options)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        "placement.measured_state",
+        "placement.CardWatch",
+        "executors.cuda.executor.Decoder",
+        "loader.Engine",
+    ],
+)
+def test_a_load_that_fails_gives_the_card_back(
+    step: str, use_card: UseCard, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = use_card(512 * MIB)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RecursionError("planted")
+
+    monkeypatch.setattr(f"app.engine.{step}", fail)
+    with pytest.raises(RecursionError, match="planted"):
+        load(model_dir, "cuda", max_model_len=64)
+    assert launcher.allocated_bytes == 0
+
+
 @pytest.mark.parametrize("device", ["auto", "cuda"])
 def test_what_fits_runs_on_the_card(use_card: UseCard, model_dir: Path, device: str) -> None:
     launcher = use_card(512 * MIB)
