@@ -89,7 +89,7 @@ class GrammarCompiler:
             ) from error
         if len(grammar) > MAX_GRAMMAR_CHARS:
             raise UsageError(
-                "The {subject} is longer than {most} characters.",
+                "The {subject} is longer than {most:,} characters.",
                 subject=subject,
                 most=MAX_GRAMMAR_CHARS,
             )

@@ -169,7 +169,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     def _check_length(self, *lengths: int) -> None:
         if max(lengths) > MAX_TEXT_CHARS:
             raise jinja2.TemplateRuntimeError(
-                Sentence("it makes more than {count} characters", count=MAX_TEXT_CHARS)
+                Sentence("it makes more than {count:,} characters", count=MAX_TEXT_CHARS)
             )
 
 

@@ -68,7 +68,7 @@ class BodyReader:
         if num_bytes > self._max_bytes:
             raise ApiError(
                 413,
-                f"The request has more than the {self._max_bytes} bytes that are taken here.",
+                f"The request has more than the {self._max_bytes:,} bytes that are taken here.",
                 code="request_too_large",
                 headers={"Connection": "close"},
             )

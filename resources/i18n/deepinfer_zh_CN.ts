@@ -4855,8 +4855,8 @@
         <translation>JSON schema</translation>
     </message>
     <message>
-        <source>The {subject} is longer than {most} characters.</source>
-        <translation>{subject} 超过 {most} 个字符。</translation>
+        <source>The {subject} is longer than {most:,} characters.</source>
+        <translation>{subject} 超过 {most:,} 个字符。</translation>
     </message>
     <message>
         <source>The {subject} cannot be enforced: {error}.</source>
@@ -4995,8 +4995,8 @@
         <translation>它运行超过了 {seconds:g} 秒</translation>
     </message>
     <message>
-        <source>it makes more than {count} characters</source>
-        <translation>它生成的字符超过 {count} 个</translation>
+        <source>it makes more than {count:,} characters</source>
+        <translation>它生成的字符超过 {count:,} 个</translation>
     </message>
     <message>
         <source>it computes a huge power</source>

@@ -279,6 +279,11 @@ def test_a_template_without_end_is_refused_soon(name: str, monkeypatch: pytest.M
     assert time.thread_time() - start < 5  # this thread's own work, however busy the machine is
 
 
+def test_a_text_that_is_too_long_is_named_with_its_limit() -> None:
+    with pytest.raises(UnsupportedError, match="more than 8,388,608 characters"):
+        ChatTemplate.from_config(_ENDLESS["huge product"], {}).render([])
+
+
 def test_a_refused_rendering_leaves_the_next_one_its_full_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -192,7 +192,7 @@ WRONG: list[tuple[Constraint, str]] = [
     (JsonSchema({"enum": []}), "cannot be enforced: "),
     (JsonSchema({"type": "integer", "minimum": 3, "maximum": 1}), "cannot be enforced: "),
     (JsonSchema({"enum": [object()]}), r"^The JSON schema cannot be read: .*\.$"),
-    (JsonSchema({"enum": ["x" * MAX_GRAMMAR_CHARS]}), "longer than 262144 characters"),
+    (JsonSchema({"enum": ["x" * MAX_GRAMMAR_CHARS]}), "longer than 262,144 characters"),
     (JsonSchema(NESTED), "recursion limit exceeded"),
     (Grammar("start: foo"), r"^The grammar cannot be enforced: .*foo.*\.$"),
     (

@@ -51,7 +51,9 @@ def test_a_large_body_is_refused_before_it_is_read(
         client.send(f"{head}\r\n".encode())
         if is_chunked:
             client.send(b"3E9\r\n" + b" " * 1001 + b"\r\n")
-        assert client.read_until(b'"request_too_large"').startswith(b"HTTP/1.1 413")
+        reply = client.read_until(b'"request_too_large"')
+    assert reply.startswith(b"HTTP/1.1 413")
+    assert b"more than the 1,000 bytes" in reply
 
 
 def test_a_large_head_is_refused(start_server: StartServer) -> None:
