@@ -21,7 +21,6 @@ from app.ui.theme import set_role, ui_font
 from app.ui.widgets.card import Card
 from app.ui.widgets.progress_bar import ProgressBar
 
-_STEPS = 1000  # a progress bar counts in int, bytes do not fit
 _MAX_SENTENCES = 6
 
 
@@ -56,11 +55,11 @@ class DiskWorkCard(Card):
         """Nothing was read yet."""
         title, amount = self.tr("Verifying {name}"), self._amount(0, item.size_bytes)
         self._show(title.format(name=item.name), amount, "muted", is_running=True)
-        self._show_progress(0, item.size_bytes)
+        self.progress.show_share(0, item.size_bytes)
 
     def show_verify_progress(self, progress: VerifyProgressed) -> None:
         """How far it is."""
-        self._show_progress(progress.done_bytes, progress.total_bytes)
+        self.progress.show_share(progress.done_bytes, progress.total_bytes)
         self._show_part(progress.file, progress.done_bytes, progress.total_bytes)
 
     def show_verified(self, result: VerifyFinished, *, has_source: bool) -> None:
@@ -91,7 +90,7 @@ class DiskWorkCard(Card):
 
     def show_move_progress(self, progress: MoveProgressed) -> None:
         """How far it is."""
-        self._show_progress(progress.done_bytes, progress.total_bytes)
+        self.progress.show_share(progress.done_bytes, progress.total_bytes)
         self._show_part(progress.name, progress.done_bytes, progress.total_bytes)
 
     def show_stopping(self) -> None:
@@ -113,10 +112,6 @@ class DiskWorkCard(Card):
         self.fetch_button.hide()
         self.convert_button.hide()
         self.show()
-
-    def _show_progress(self, done_bytes: int, total_bytes: int) -> None:
-        self.progress.setRange(0, _STEPS)
-        self.progress.setValue(min(_STEPS, done_bytes * _STEPS // max(total_bytes, 1)))
 
     def _show_part(self, name: str, done_bytes: int, total_bytes: int) -> None:
         self._text.setText(f"{name}  ·  {self._amount(done_bytes, total_bytes)}")

@@ -19,7 +19,6 @@ from app.ui.widgets.elided_label import ElidedLabel
 from app.ui.widgets.progress_bar import ProgressBar
 from app.ui.widgets.row_table import RowTable
 
-_STEPS = 1000  # a progress bar counts in int, bytes do not fit
 _MAX_FILE_ROWS = 6
 
 
@@ -69,7 +68,7 @@ class DownloadCard(Card):
         is_running = entry.state is QueueState.RUNNING
         self.file_list.setVisible(is_running and self.files.model().rowCount() > 1)
         self.note.setVisible(is_running and bool(self.note.text()))
-        self._show_share(entry.done_bytes, entry.num_bytes)
+        self.progress.show_share(entry.done_bytes, entry.num_bytes)
         text, tone = self._describe(entry)
         self._show_status(text, tone)
 
@@ -81,7 +80,7 @@ class DownloadCard(Card):
 
     def show_progress(self, progress: DownloadProgressed) -> None:
         """How far it is now."""
-        self._show_share(progress.done_bytes, progress.total_bytes)
+        self.progress.show_share(progress.done_bytes, progress.total_bytes)
         done, total = format_bytes(progress.done_bytes), format_bytes(progress.total_bytes)
         parts = [self.tr("{done} of {total}").format(done=done, total=total)]
         if progress.is_checking:
@@ -142,9 +141,6 @@ class DownloadCard(Card):
         text = self.tr("stalled: no byte for {time}; after {limit} the connection is made anew")
         return text.format(time=silent, limit=format_duration(progress.retry_after_s))
 
-    def _show_share(self, done_bytes: int, total_bytes: int) -> None:
-        self.progress.setValue(done_bytes * _STEPS // max(total_bytes, 1))
-
     def _show_files(self, files: tuple[DownloadingFile, ...]) -> None:
         num_done = sum(file.state == "done" for file in files)
         title = self.tr("{n} files, {done} complete").format(n=len(files), done=num_done)
@@ -183,7 +179,6 @@ class DownloadCard(Card):
         }[state]
 
     def _build(self) -> None:
-        self.progress.setRange(0, _STEPS)
         set_role(self.source, "tone", "muted")
         set_role(self.note, "tone", "warning")
         for button in (self.resume_button, self.convert_button):

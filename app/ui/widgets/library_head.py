@@ -24,8 +24,6 @@ from app.ui.theme import set_role, ui_font
 from app.ui.widgets.menu_button import MenuButton
 from app.ui.widgets.progress_bar import ProgressBar
 
-_STEPS = 1000
-
 _VOLUME_WIDTH = 140
 _NARROW = 620
 
@@ -54,7 +52,6 @@ class LibraryHead(QWidget):
         set_role(self.summary, "tone", "muted")
         self.volume = ProgressBar(self.tr("Used of the library's disk"))
         self.volume.setFixedWidth(_VOLUME_WIDTH)
-        self.volume.setRange(0, _STEPS)
         self.scanning = ProgressBar(self.tr("Looking at this disk"))
         self.scanning.setRange(0, 0)
         policy = self.scanning.sizePolicy()
@@ -89,8 +86,7 @@ class LibraryHead(QWidget):
         }
         text = self.tr("{items}, {size}  ·  {free} of {all} free").format(**facts)
         self.summary.setText(text)
-        used = space.total_bytes - space.free_bytes
-        self.volume.setValue(used * _STEPS // max(space.total_bytes, 1))
+        self.volume.show_share(space.total_bytes - space.free_bytes, space.total_bytes)
         self.volume.setToolTip(str(space.path))
         self.volume.show()
 

@@ -18,7 +18,6 @@ from app.ui.widgets.card import Card
 from app.ui.widgets.progress_bar import ProgressBar
 from app.ui.widgets.step_strip import StepStrip
 
-_BAR_STEPS = 1000  # bytes do not fit into the bar's 32-bit integers
 _SEPARATOR = "  ·  "
 
 
@@ -119,8 +118,7 @@ class ProgressCard(Card):
         self._evaluated_grid = ""
         self._title.setText(title)
         self._facts.setText(" ")  # keeps the line's height
-        self._bar.setRange(0, _BAR_STEPS)
-        self._bar.setValue(0)
+        self._bar.show_share(0)
         self.strip.set_progress(0, 0)
         self.strip.hide()
         self.cancel_button.setEnabled(True)
@@ -128,8 +126,7 @@ class ProgressCard(Card):
         self.pause_button.setVisible(can_pause)
 
     def _show_share(self, title: str, fraction: float, grid: str = "") -> None:
-        self._bar.setRange(0, _BAR_STEPS)
-        self._bar.setValue(round(fraction * _BAR_STEPS))
+        self._bar.show_share(fraction)
         self._title.setText(title.format(percent=int(fraction * 100), grid=grid))
 
     def _describe(self, progress: ConversionProgressed) -> str:
