@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from app.core.json_file import read_json
 from app.core.paths import home_dir
 
 
@@ -21,7 +22,7 @@ class PathMemory:
     def read(self) -> dict[str, Any]:
         """Everything that is remembered."""
         try:
-            memory = json.loads((home_dir() / self._file_name).read_text(encoding="utf-8"))
+            memory = read_json(home_dir() / self._file_name)
         except (OSError, ValueError):
             return {}
         return memory if isinstance(memory, dict) else {}

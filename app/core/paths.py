@@ -4,13 +4,13 @@ moves it beside the programs.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import platformdirs
 
 from app.core.frozen import portable_home
+from app.core.json_file import read_json
 
 _APP = "DeepInfer"
 
@@ -30,7 +30,7 @@ def default_library_dir() -> Path:
 def library_dir() -> Path:
     """The folder of native checkpoints: where the setting of this name says, else the default."""
     try:
-        chosen = json.loads(settings_path().read_text(encoding="utf-8"))["library_dir"]
+        chosen = read_json(settings_path())["library_dir"]
     except (OSError, ValueError, KeyError, TypeError):
         return default_library_dir()
     return Path(chosen) if chosen and isinstance(chosen, str) else default_library_dir()

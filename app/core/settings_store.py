@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from app.core.json_file import read_json, set_aside, write_json
 from app.core.sentence import Sentence
 from app.core.settings import SETTING_FIELDS, Settings, find_problem
 from app.core.system_reason import system_reason
@@ -29,7 +28,8 @@ class SettingsStore:
 
     `notes` holds one sentence per thing that was wrong with the file, to be shown once.
     Keys that this version does not know are kept as they are. A file of a newer version is read as
-    far as it is understood, and never written to (`is_read_only`): changes hold for this run.
+    far as it is understood, and never written to (`is_read_only`): changes hold for this run. So is
+    one that cannot be read, which may be sound.
     """
 
     def __init__(
@@ -38,10 +38,11 @@ class SettingsStore:
         self._path = path
         self._version = version
         self.notes: list[str] = []
+        self.is_read_only = False
         self._raw = self._upgrade(self._read(), upgrades)
         written = self._raw.get(_VERSION_KEY)
-        self.is_read_only = isinstance(written, int) and written > self._version
-        if self.is_read_only:
+        if isinstance(written, int) and written > self._version:
+            self.is_read_only = True
             self._note(
                 Sentence(
                     "{path} was written by a newer version of this program: its settings hold as "
@@ -62,25 +63,34 @@ class SettingsStore:
 
     def _read(self) -> dict[str, Any]:
         try:
-            raw = json.loads(self._path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, RecursionError) as error:
+            raw = read_json(self._path)
+        except ValueError as error:
             self._set_aside(str(error))
             return {}
-        if not isinstance(raw, dict):
-            self._set_aside(Sentence("it holds no JSON object"))
-            return {}
-        return raw
-
-    def _set_aside(self, reason: str) -> None:
-        aside = self._path.with_suffix(".corrupt.json")
-        try:
-            os.replace(self._path, aside)
         except OSError as error:
+            self.is_read_only = True
             self._note(
                 Sentence(
-                    "{path} cannot be read ({reason}) nor set aside ({error}); defaults hold.",
+                    "{path} cannot be read ({reason}): defaults are used, changes are not saved.",
+                    path=self._path,
+                    reason=system_reason(error),
+                )
+            )
+            return {}
+        if raw is None or isinstance(raw, dict):
+            return raw or {}
+        self._set_aside(Sentence("it holds no JSON object"))
+        return {}
+
+    def _set_aside(self, reason: str) -> None:
+        try:
+            aside = set_aside(self._path)
+        except OSError as error:
+            self.is_read_only = True
+            self._note(
+                Sentence(
+                    "{path} is damaged ({reason}) and cannot be set aside ({error}): defaults are "
+                    "used, changes are not saved.",
                     path=self._path,
                     reason=reason,
                     error=system_reason(error),
@@ -92,7 +102,7 @@ class SettingsStore:
                 "{path} was damaged ({reason}); it is kept as {aside}, defaults are used.",
                 path=self._path,
                 reason=reason,
-                aside=aside.name,
+                aside=aside,
             )
         )
 
@@ -124,12 +134,8 @@ class SettingsStore:
         if self.is_read_only:
             return
         own = {**self._raw, **asdict(self.values), _VERSION_KEY: self._version}
-        content = {**own, **self._changed_by_others(), **changes}
-        aside = self._path.with_suffix(".new.json")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")
-            os.replace(aside, self._path)
+            write_json(self._path, {**own, **self._changed_by_others(), **changes})
         except OSError as error:
             self._note(Sentence("Settings could not be saved: {error}.", error=error))
             return
@@ -138,8 +144,8 @@ class SettingsStore:
     def _changed_by_others(self) -> dict[str, Any]:
         """What a command beside the window has written since; this process keeps its own values."""
         try:
-            now = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            now = read_json(self._path)
+        except ValueError:
             return {}
         if not isinstance(now, dict) or now.get(_VERSION_KEY) != self._version:
             return {}

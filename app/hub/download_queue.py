@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+from app.core.json_file import read_json, set_aside, write_json
 from app.core.sentence import Sentence, pack, unpack
+from app.core.system_reason import system_reason
 
 _log = logging.getLogger(__name__)
 
@@ -62,12 +62,14 @@ class QueuedDownload:
 class DownloadQueue:
     """The entries in the order in which they are fetched; every change is written at once.
 
-    What ran when the program ended waits again. A damaged file is set aside, `note` says so.
+    What ran when the program ended waits again. A damaged file is set aside; one that cannot be
+    read, and may be sound, is never written to. `note` says so.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.note = ""
+        self._is_read_only = False
         self._entries = self._read()
 
     def __iter__(self) -> Iterator[QueuedDownload]:
@@ -125,34 +127,43 @@ class DownloadQueue:
 
     def _read(self) -> list[QueuedDownload]:
         try:
-            document = json.loads(self._path.read_text(encoding="utf-8"))
-            return [_to_entry(raw) for raw in document["downloads"]]
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            document = read_json(self._path)
+            return [] if document is None else [_to_entry(raw) for raw in document["downloads"]]
+        except OSError as error:
+            self._leave_alone(error)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             self._set_aside(error)
-            return []
+        return []
+
+    def _leave_alone(self, error: OSError) -> None:
+        self._is_read_only = True
+        self.note = Sentence(
+            "The list of downloads ({path}) cannot be read ({reason}): changes to it are not "
+            "saved.",
+            path=self._path,
+            reason=system_reason(error),
+        )
+        _log.warning("%s", self.note)
 
     def _set_aside(self, error: Exception) -> None:
-        aside = self._path.with_suffix(".corrupt.json")
+        try:
+            aside = set_aside(self._path)
+        except OSError as problem:
+            self._leave_alone(problem)
+            return
         self.note = Sentence(
             "The list of downloads ({path}) was damaged; it is kept as {aside}.",
             path=self._path,
-            aside=aside.name,
+            aside=aside,
         )
         _log.warning("%s %r", self.note, error)
-        try:
-            os.replace(self._path, aside)
-        except OSError as problem:
-            _log.warning("%s cannot be set aside: %s", self._path, problem)
 
     def _write(self) -> None:
+        if self._is_read_only:
+            return
         document = {"version": _VERSION, "downloads": [_to_json(entry) for entry in self._entries]}
-        aside = self._path.with_suffix(".new.json")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_text(json.dumps(document, indent=2, ensure_ascii=False), encoding="utf-8")
-            os.replace(aside, self._path)
+            write_json(self._path, document)
         except OSError as error:
             _log.warning("The list of downloads cannot be saved: %s", error)
 
@@ -162,12 +173,13 @@ def _to_json(entry: QueuedDownload) -> dict[str, Any]:
 
 
 def _to_entry(raw: dict[str, Any]) -> QueuedDownload:
-    """Keys of a newer version are left out."""
-    known = {field.name for field in fields(QueuedDownload)}
-    entry = QueuedDownload(**{name: value for name, value in raw.items() if name in known})
-    state = QueueState(entry.state)
-    return replace(
-        entry,
-        state=QueueState.WAITING if state is QueueState.RUNNING else state,
-        problem=unpack(entry.problem),
-    )
+    """Keys of a newer version are left out; raises what `_read` takes for damage."""
+    kinds = get_type_hints(QueuedDownload)
+    known = {name: value for name, value in raw.items() if name in kinds}
+    state = QueueState(known.get("state", QueueState.WAITING))
+    known["state"] = QueueState.WAITING if state is QueueState.RUNNING else state
+    known["problem"] = unpack(known.get("problem", ""))
+    for name, value in known.items():
+        if isinstance(value, bool) or not isinstance(value, kinds[name]):
+            raise TypeError(f"{name} is {value!r}")
+    return QueuedDownload(**known)

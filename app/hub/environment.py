@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
+from app.core.json_file import read_json
 from app.core.paths import settings_path
 
 _LOOPBACK = "localhost,127.0.0.1,::1"
@@ -31,7 +31,7 @@ def apply_settings(environment: MutableMapping[str, str] = os.environ) -> None:
 
 def _read() -> Mapping[str, Any]:
     try:
-        values = json.loads(settings_path().read_text(encoding="utf-8"))
+        values = read_json(settings_path())
     except (OSError, ValueError):
         return {}
     return values if isinstance(values, dict) else {}

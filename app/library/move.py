@@ -22,6 +22,7 @@ from app.checkpoint.verification import verified
 from app.core.errors import InUseError, RoomError, StorageError, UsageError
 from app.core.holds import find_purpose, held, read_holds
 from app.core.jobs import check_cancelled
+from app.core.json_file import read_json
 from app.core.paths import home_dir
 from app.core.sentence import Sentence
 from app.core.system_reason import refused, system_reason
@@ -242,7 +243,7 @@ def _journal_path() -> Path:
 
 def _read_journal() -> tuple[Path, Path] | None:
     try:
-        values = json.loads(_journal_path().read_text(encoding="utf-8"))
+        values = read_json(_journal_path())
         return Path(values["source"]), Path(values["target"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

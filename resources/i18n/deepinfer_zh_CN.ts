@@ -4491,10 +4491,6 @@
         <translation>其中没有 JSON 对象</translation>
     </message>
     <message>
-        <source>{path} cannot be read ({reason}) nor set aside ({error}); defaults hold.</source>
-        <translation>{path} 无法读取（{reason}），也无法移开（{error}）；使用默认值。</translation>
-    </message>
-    <message>
         <source>{file}: {name} {problem}; the default is used.</source>
         <translation>{file}：{name} {problem}；使用默认值。</translation>
     </message>
@@ -4733,6 +4729,14 @@
     <message>
         <source>The cpu executor failed: {error}.</source>
         <translation>cpu 执行器失败：{error}。</translation>
+    </message>
+    <message>
+        <source>{path} cannot be read ({reason}): defaults are used, changes are not saved.</source>
+        <translation>无法读取 {path}（{reason}）：使用默认值，更改不会保存。</translation>
+    </message>
+    <message>
+        <source>{path} is damaged ({reason}) and cannot be set aside ({error}): defaults are used, changes are not saved.</source>
+        <translation>{path} 已损坏（{reason}），且无法移到一旁（{error}）：使用默认值，更改不会保存。</translation>
     </message>
     <message>
         <source>The cpu executor runs head_dim up to {most}, not {widest}.</source>
@@ -5069,6 +5073,10 @@
     <message>
         <source>{base} does not send parts of files.</source>
         <translation>{base} 不支持分段发送文件。</translation>
+    </message>
+    <message>
+        <source>The list of downloads ({path}) cannot be read ({reason}): changes to it are not saved.</source>
+        <translation>无法读取下载列表（{path}）（{reason}）：对它的更改不会保存。</translation>
     </message>
     <message>
         <source>The list of downloads ({path}) was damaged; it is kept as {aside}.</source>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import fields
 from pathlib import Path
@@ -86,6 +87,59 @@ def test_a_damaged_file_is_set_aside_and_named(path: Path, content: str) -> None
     assert "settings.json" in store.notes[0]
     assert path.with_suffix(".corrupt.json").read_text(encoding="utf-8") == content
     assert not path.exists()
+
+
+def test_what_cannot_be_read_now_is_left_as_it_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program, a virus scanner say, has it locked: it may be sound."""
+    _write(path, {"version": VERSION, "theme": "dark"})
+    content = path.read_bytes()
+    with monkeypatch.context() as locked:
+        locked.setattr(Path, "read_text", _refuse)
+        store = SettingsStore(path)
+    assert store.values == Settings()
+    assert store.notes == [
+        f"{path} cannot be read (Permission denied): defaults are used, changes are not saved."
+    ]
+    store.update(theme="light")
+    assert store.values.theme == "light"
+    assert path.read_bytes() == content
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_what_cannot_be_read_when_it_is_saved_is_not_replaced(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command beside this window may have changed it."""
+    store = SettingsStore(path)
+    store.update(theme="dark")
+    with monkeypatch.context() as locked:
+        locked.setattr(Path, "read_text", _refuse)
+        store.update(theme="light")
+    assert "could not be saved" in store.notes[-1]
+    assert SettingsStore(path).values.theme == "dark"
+
+
+def test_damage_that_cannot_be_set_aside_is_left_as_it_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(path, "{")
+    with monkeypatch.context() as locked:
+        locked.setattr("os.replace", _refuse)
+        store = SettingsStore(path)
+    store.update(theme="light")
+    assert "cannot be set aside (Permission denied)" in store.notes[0]
+    assert path.read_text(encoding="utf-8") == "{"
+
+
+def test_a_name_that_is_no_unicode_is_saved(path: Path) -> None:
+    SettingsStore(path).update(last_model="mod\udcff")
+    assert SettingsStore(path).values.last_model == "mod\udcff"
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
 
 
 def test_bytes_that_are_no_text_are_damage_too(path: Path) -> None:

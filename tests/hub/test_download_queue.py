@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +77,8 @@ def test_a_newer_version_may_know_more(queue: DownloadQueue, path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "[]", '{"downloads": [{"name": 1}]}', '{"downloads": 3}', "\x00\xff"]
+    "damage",
+    ["", "[]", '{"downloads": [{"name": 1}]}', '{"downloads": 3}', "\x00\xff", "[" * 100_000],
 )
 def test_a_damaged_list_is_kept_aside_and_the_program_starts(path: Path, damage: str) -> None:
     path.parent.mkdir(parents=True)
@@ -87,6 +89,52 @@ def test_a_damaged_list_is_kept_aside_and_the_program_starts(path: Path, damage:
     assert path.with_suffix(".corrupt.json").read_text(encoding="latin-1") == damage
     queue.add(ENTRIES[0])
     assert tuple(DownloadQueue(path)) == ENTRIES[:1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("name", 3),
+        ("num_bytes", "many"),
+        ("num_bytes", 1.5),
+        ("done_bytes", None),
+        ("done_bytes", True),
+        ("state", ["waiting"]),
+        ("path", ["/x"]),
+        ("problem", 7),
+        ("problem", {"template": "{0}", "values": {"a": 1}}),
+        ("problem", {"template": "{a.b}", "values": {"a": 1}}),
+    ],
+)
+def test_a_value_of_another_type_is_damage(
+    name: str, value: object, queue: DownloadQueue, path: Path
+) -> None:
+    """Found at the start, not where it is shown."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["downloads"][0][name] = value
+    path.write_text(json.dumps(document), encoding="utf-8")
+    again = DownloadQueue(path)
+    assert list(again) == []
+    assert "was damaged" in again.note
+    assert json.loads(path.with_suffix(".corrupt.json").read_text(encoding="utf-8")) == document
+
+
+def test_a_list_that_cannot_be_read_now_is_left_as_it_is(
+    queue: DownloadQueue, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program has it locked; it is there at the next start."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as locked:
+        locked.setattr(Path, "read_text", refuse)
+        blind = DownloadQueue(path)
+    assert "cannot be read (Permission denied)" in blind.note
+    blind.add(replace(ENTRIES[0], name="another"))
+    assert _names(blind) == ["another"]
+    assert _names(DownloadQueue(path)) == ["a", "b", "c"]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_an_unknown_state_does_not_crash_the_start(queue: DownloadQueue, path: Path) -> None:
