@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.core.cards import Card, CardSample, read_memory
 from app.core.wddm import shared_bytes
 from app.engine.executors.cuda.launcher import Launcher
+from app.engine.metrics import CardCounts
 from app.engine.vram_plan import VramState
 
 # Page-locked pieces come and go while nothing spills.
@@ -19,9 +20,7 @@ class _Counts:
     """Since the model was loaded; `num_tokens` were generated."""
 
     time_s: float
-    busy_s: float
-    num_replays: int
-    num_launches: int
+    card: CardCounts
     num_tokens: int
 
 
@@ -48,27 +47,28 @@ class CardWatch:
         last, now = self._last, self._count(num_tokens)
         self._last = now
         num_new = now.num_tokens - last.num_tokens
+        num_replays = now.card.num_replays - last.card.num_replays
+        num_launches = now.card.num_launches - last.card.num_launches
+        busy_s = now.card.busy_s - last.card.busy_s
         return CardSample(
             name=self._card.name,
             used_bytes=self._used_bytes(),
             total_bytes=self._state.total_bytes,
             context_bytes=self._state.context_bytes,
             spilled_bytes=self._spilled_bytes(),
-            num_replays=now.num_replays,
-            replays_per_token=_ratio(now.num_replays - last.num_replays, num_new),
-            launches_per_token=_ratio(now.num_launches - last.num_launches, num_new),
-            busy_share=min(1.0, _ratio(now.busy_s - last.busy_s, now.time_s - last.time_s)),
+            num_replays=now.card.num_replays,
+            replays_per_token=_ratio(num_replays, num_new),
+            launches_per_token=_ratio(num_launches, num_new),
+            busy_share=min(1.0, _ratio(busy_s, now.time_s - last.time_s)),
         )
 
-    def _count(self, num_tokens: int) -> _Counts:
+    def counts(self) -> CardCounts:
+        """Since the model was loaded."""
         launcher = self._launcher
-        return _Counts(
-            time.monotonic(),
-            launcher.busy_s,
-            launcher.num_replays,
-            launcher.num_launches,
-            num_tokens,
-        )
+        return CardCounts(launcher.num_replays, launcher.num_launches, launcher.busy_s)
+
+    def _count(self, num_tokens: int) -> _Counts:
+        return _Counts(time.monotonic(), self.counts(), num_tokens)
 
     def _used_bytes(self) -> int:
         """By NVML, which asks no context; by CUDA where there is none."""

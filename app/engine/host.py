@@ -191,8 +191,12 @@ class EngineHost:
     def _count(self, loaded: LoadedEngine | None) -> EngineMetrics:
         if loaded is None:
             return EngineMetrics()
-        metrics = loaded.engine.metrics()
-        return replace(metrics, num_waiting=metrics.num_waiting + self._requests.num_preparing)
+        metrics, watch = loaded.engine.metrics(), loaded.card_watch
+        return replace(
+            metrics,
+            num_waiting=metrics.num_waiting + self._requests.num_preparing,
+            card=None if watch is None else watch.counts(),
+        )
 
     def _work(self, loaded: LoadedEngine) -> None:
         if loaded.engine.has_work:
@@ -245,7 +249,7 @@ class EngineHost:
         loaded.engine.use_store(self._options.open_store(loaded))
         self._last_load, self._model = load, loaded.model
         self._tokenizer = loaded.tokenizer
-        self._metrics = loaded.engine.metrics()
+        self._metrics = self._count(loaded)
         self._next_sample_s = self._last_step_s = time.monotonic()
         self._set_state(EngineState.READY, loaded.model)
         return loaded.model

@@ -6,8 +6,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class CardCounts:
+    """Graphs that the card replayed, the kernels in them, and how long these ran."""
+
+    num_replays: int
+    num_launches: int
+    busy_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class EngineMetrics:
-    """Requests and pages now; tokens and preemptions since the model was loaded.
+    """Requests and pages now; tokens, preemptions and the `card`'s work since the model was loaded.
 
     `num_running` of at most `num_slots` requests are worked on, `num_waiting` wait. Of all pages,
     `pages_used` belong to running requests and `pages_cached` hold tokens of earlier ones.
@@ -28,3 +37,4 @@ class EngineMetrics:
     tokens_guessed: int = 0
     tokens_held: int = 0
     num_preemptions: int = 0
+    card: CardCounts | None = None

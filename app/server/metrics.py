@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from app.engine.metrics import EngineMetrics
+from app.engine.metrics import CardCounts, EngineMetrics
 from app.server.register import Register
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_Row = tuple[str, str, str, str]
 
 # Field of EngineMetrics, name here, type, help.
 _ENGINE = (
@@ -25,15 +27,28 @@ _ENGINE = (
     ("num_preemptions", "preemptions_total", "counter", "Sequences that had to begin again."),
 )
 
+# The same of CardCounts. By the rates of these and of the tokens generated: kernels for a token,
+# and the share of the time for which the card computes.
+_CARD = (
+    ("num_replays", "card_graph_replays_total", "counter", "Graphs that the card replayed."),
+    ("num_launches", "card_kernels_total", "counter", "Kernels in them."),
+    ("busy_s", "card_busy_seconds_total", "counter", "Time for which they ran."),
+)
+
 
 def render_metrics(register: Register, engine: EngineMetrics) -> str:
     """The whole text. Counts of the engine are since the model was loaded, window's chat included;
-    those of the port since it was opened."""
-    lines = [*_iter_port(register)]
-    for field, name, kind, help_text in _ENGINE:
-        lines += _head(name, kind, help_text)
-        lines.append(f"deepinfer_{name} {getattr(engine, field)}")
+    those of the port since it was opened. Of a card only where the model runs on one."""
+    lines = [*_iter_port(register), *_iter_fields(engine, _ENGINE)]
+    if engine.card is not None:
+        lines += _iter_fields(engine.card, _CARD)
     return "\n".join(lines) + "\n"
+
+
+def _iter_fields(counts: EngineMetrics | CardCounts, table: Iterable[_Row]) -> Iterator[str]:
+    for field, name, kind, help_text in table:
+        yield from _head(name, kind, help_text)
+        yield f"deepinfer_{name} {getattr(counts, field)}"
 
 
 def _iter_port(register: Register) -> Iterator[str]:

@@ -92,6 +92,17 @@ def test_what_fits_runs_on_the_card(use_card: UseCard, model_dir: Path, device: 
     assert launcher.allocated_bytes == 0
 
 
+def test_the_host_counts_what_the_card_does(use_card: UseCard, model_dir: Path) -> None:
+    launcher = use_card(512 * MIB)
+    with EngineHost() as host:
+        launcher.num_replays = 5
+        host.load_and_wait(model_dir, device="cuda", max_model_len=64)
+        card = host.metrics().card
+        assert card is not None
+        assert card.num_replays >= 5
+    assert host.metrics().card is None
+
+
 def test_what_the_card_does_for_each_token_is_sampled_while_it_answers(
     use_card: UseCard, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
