@@ -18,6 +18,7 @@ from app.checkpoint.manifest import MANIFEST_NAME, Manifest
 from app.checkpoint.writer import PartRecord
 from app.converter.plan import Options
 from app.converter.sources.base import Source
+from app.core.cleanup import undone_on_failure
 from app.core.errors import UsageError
 
 _JOB, _PARTS, _CHECKPOINT, _COMPARISON = "job.json", "parts", "checkpoint", "comparison"
@@ -56,6 +57,7 @@ class WorkDir:
     def __init__(self, output: Path) -> None:
         self.output = output
         self.path = output.with_name(output.name + ".partial")
+        self._replaced = output.with_name(output.name + ".replaced")
         self.checkpoint = self.path / _CHECKPOINT
         self.comparison = self.path / _COMPARISON
 
@@ -70,6 +72,7 @@ class WorkDir:
                 "{name} is in the way and is not a conversion's working folder.",
                 name=self.path.name,
             )
+        self._restore()
         if resume and (self.path / _JOB).is_file():
             return self._resume(job)
         self.remove()
@@ -105,18 +108,18 @@ class WorkDir:
     def move_into_place(self, manifest: Manifest) -> None:
         """Renames the finished checkpoint; an older one goes once the new one stands."""
         self._drop_strays(manifest)
-        replaced = self.output.with_name(self.output.name + ".replaced")
-        shutil.rmtree(replaced, ignore_errors=True)
-        if self.output.exists():
-            self.output.rename(replaced)
-        try:
+        with undone_on_failure(self._restore):
+            if self.output.exists():
+                shutil.rmtree(self._replaced, ignore_errors=True)
+                self.output.rename(self._replaced)
             self.checkpoint.rename(self.output)
-        except OSError:
-            if replaced.exists():
-                replaced.rename(self.output)
-            raise
-        shutil.rmtree(replaced, ignore_errors=True)
+        shutil.rmtree(self._replaced, ignore_errors=True)
         self.remove()
+
+    def _restore(self) -> None:
+        """An older one that stands whole beside its place, where nothing stands in it."""
+        if not self.output.exists() and _is_whole(self._replaced):
+            self._replaced.rename(self.output)
 
     def remove(self) -> None:
         """Leaves nothing behind."""
@@ -159,6 +162,13 @@ class WorkDir:
         aside = path.with_name(path.name + ".partial")
         aside.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
         aside.replace(path)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether nothing of a checkpoint was removed."""
+    manifest = _read_json(folder / MANIFEST_NAME)
+    files = manifest.get("files") if manifest is not None else None
+    return isinstance(files, dict) and all((folder / name).is_file() for name in files)
 
 
 def _read_json(path: Path) -> dict[str, Any] | None:
