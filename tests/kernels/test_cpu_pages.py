@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.cpu.loader import NativeError
-from tests.kernels.cpu_decoders import FREE_PAGE, NUM_PAGES, Native
+from tests.kernels.cpu_decoders import FREE_PAGE, NUM_PAGES, Decoder, Native
 from tests.kernels.test_cpu_model import KV_TYPES, TOKENS, VARIANTS
 
 
@@ -85,6 +85,19 @@ def test_a_position_without_a_page_is_refused(native: Native) -> None:
     native.run(TOKENS[:1], start=255)
     with pytest.raises(NativeError, match="a position has no page"):
         native.run(TOKENS[:1], start=256)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kv_dtype", KV_TYPES)
+def test_what_is_not_finite_stays_so_in_the_cache(kv_dtype: str, value: float) -> None:
+    """A position that went wrong is seen by those that attend to it: they are no plausible text."""
+    broken = Decoder()
+    broken.weights["embed"][1] = value
+    native = Native(broken, "portable", KV_TYPES[kv_dtype])
+    logits = native.run(np.array([2, 1, 3], np.int32))
+    native.close()
+    assert np.isfinite(logits[0]).all()
+    assert not np.isfinite(logits[2]).any()
 
 
 def test_states_go_to_another_slot() -> None:

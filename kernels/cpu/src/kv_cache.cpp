@@ -29,9 +29,13 @@ void scatter(const float* values, int32_t n, void* at, size_t step) {
 }
 
 // Codes values / scale, where the scale is max |value| / 127 as float16 rounds it: codes may reach just beyond 127.
+// A NaN becomes the scale: a code cannot say it, and without it the position would look sound.
 void scatter_codes(const float* values, int32_t n, void* at, size_t step, uint16_t* scale_at) {
     float largest = 0.0f;
-    for (int32_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(values[i]));
+    for (int32_t i = 0; i < n; ++i) {
+        const float size = std::fabs(values[i]);
+        if (size > largest || std::isnan(size)) largest = size;
+    }
     *scale_at = float_to_half(largest / 127.0f);
     const float scale = half_to_float(*scale_at), inverse = scale > 0.0f ? 1.0f / scale : 0.0f;
     for (int32_t i = 0; i < n; ++i) {
