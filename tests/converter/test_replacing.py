@@ -50,6 +50,7 @@ def _is_whole(folder: Path) -> bool:
     return all((folder / name).is_file() for name in Manifest.read(folder).files)
 
 
+@pytest.mark.slow  # forty processes
 @pytest.mark.parametrize("was_killed_before", [False, True])
 def test_a_kill_leaves_a_whole_checkpoint(
     was_killed_before: bool, checkpoint: Path, tmp_path: Path
