@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 from app.cli import COMMANDS
 from app.core.frozen import give_streams, run_requested_module
@@ -13,6 +16,7 @@ from app.core.paths import home_dir
 from app.core.probe import has_display
 from app.core.single_instance import InstanceDoor
 
+_CANCELLED = "deepinfer: cancelled.\n"
 _NO_DISPLAY = "deepinfer: there is no display for a window; see `deepinfer --help` for commands.\n"
 
 
@@ -57,9 +61,18 @@ def _test_itself(args: Sequence[str]) -> int:
 
 
 def _run_command(args: Sequence[str]) -> int:
+    # Importing takes as long as some commands, and NumPy makes a fault of its own of an interrupt.
+    previous = signal.signal(signal.SIGINT, _leave)
     from app.cli.main import main as run_command
 
+    signal.signal(signal.SIGINT, previous)
     return run_command(args)
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.stderr.write(_CANCELLED)
+    sys.stderr.flush()
+    os._exit(1)
 
 
 if __name__ == "__main__":

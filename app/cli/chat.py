@@ -70,13 +70,14 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _is_terminal() -> bool:
-    """Whether somebody sits at standard input."""
-    return sys.stdin is None or sys.stdin.isatty()
+    """Whether somebody sits at standard input; None is one that was closed."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _read_piped() -> str:
     """Standard input to its end."""
-    text = decode_text(sys.stdin.buffer.read(), "standard input").strip()
+    piped = b"" if sys.stdin is None else sys.stdin.buffer.read()
+    text = decode_text(piped, "standard input").strip()
     if not text:
         raise UsageError("There is nothing to answer: standard input is empty.")
     return text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -83,7 +82,7 @@ def _evaluate(
 
 def _print(result: Evaluation, loaded: LoadedEngine, args: argparse.Namespace) -> None:
     document = {
-        "perplexity": result.perplexity if math.isfinite(result.perplexity) else None,
+        "perplexity": result.perplexity,
         "tokens": result.tokens,
         "kl_mean": result.kl_mean,
         "kl_max": result.kl_max,

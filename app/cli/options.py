@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable
 from typing import TypeAlias
@@ -128,6 +129,6 @@ def byte_count(text: str) -> int:
         value = float(match[1]) * _BYTE_UNITS[match[2].upper()] if match else 0
     except ValueError:
         value = 0
-    if value < 1:
+    if not 1 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number of bytes like 3500M, not {text}")
     return int(value)

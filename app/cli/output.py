@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 
 def print_json(document: object) -> None:
-    """The one JSON document of a command with --json."""
-    print(json.dumps(document, indent=2, ensure_ascii=False))
+    """The one JSON document of a command with --json; numbers that JSON does not know are null."""
+    print(json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_note(text: str) -> None:

@@ -32,7 +32,8 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
-        help="a .gguf file, a folder (config.json is enough), a native checkpoint, or org/name",
+        help="a .gguf file, a folder (config.json is enough), a native checkpoint, org/name or "
+        "`starter`",
     )
     parser.add_argument(
         "--report",
@@ -75,6 +76,8 @@ def _check_report_path(path: Path) -> None:
     """Before minutes of work are lost."""
     if path.suffix.lower() == _JSON:
         raise UsageError(f"--report names the Markdown file; {path.name} is written beside it.")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; --report names a file.")
     if not path.parent.is_dir():
         raise UsageError(f"The folder {path.parent} for the report does not exist.")
 

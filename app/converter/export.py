@@ -93,6 +93,7 @@ def _check_output(output: Path, model_dir: Path) -> None:
 @contextmanager
 def _whole_or_nothing(output: Path) -> Iterator[Path]:
     """A folder beside `output`, which takes its name when all went well and goes otherwise."""
+    output = output.resolve()  # a link stays, and `.` has a name
     folder = output.with_name(output.name + ".partial")
     try:
         folder.mkdir(parents=True)

@@ -197,7 +197,8 @@ def _convert(request: _Request, output: Path, comparison: Comparison | None) -> 
         plan = plan_in_detail(source, output, options, num_usable_cores(), listener)
         listener(ConversionPlanned(plan.summary))
         work = WorkDir(output)
-        finished = work.open(_create_job(request, source, plan), resume=request.resume)
+        with _refusals_told(output.name):
+            finished = work.open(_create_job(request, source, plan), resume=request.resume)
         with _leaving_nothing(work, keep=request.resume):
             done_bytes = sum(part.file.num_bytes for part in finished.values())
             space = SpaceGuard(output, plan.summary.output_bytes - done_bytes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -55,29 +56,33 @@ class WorkDir:
     """The working folder of one output."""
 
     def __init__(self, output: Path) -> None:
-        self.output = output
-        self.path = output.with_name(output.name + ".partial")
-        self._replaced = output.with_name(output.name + ".replaced")
+        self.output = output.resolve()  # a link stays, and `.` has a name
+        self.path = self.output.with_name(self.output.name + ".partial")
+        self._replaced = self.output.with_name(self.output.name + ".replaced")
         self.checkpoint = self.path / _CHECKPOINT
         self.comparison = self.path / _COMPARISON
 
     def open(self, job: Job, *, resume: bool) -> dict[str, PartRecord]:
         """Makes the folder, or goes on with one of the same job; returns the parts that it records.
 
-        Raises UsageError when `resume` finds another job's parts, or the folder holds something
-        that is not ours.
+        Raises UsageError when `resume` finds another job's parts, or the folder, or the one for
+        what will be replaced, holds something that is not ours. A folder that cannot be made is not
+        left half made.
         """
         if self.path.exists() and not self._is_ours():
             raise UsageError(
                 "{name} is in the way and is not a conversion's working folder.",
                 name=self.path.name,
             )
+        if self._replaced.exists() and not _is_replaced(self._replaced):
+            raise UsageError("{folder} is in the way.", folder=self._replaced)
         self._restore()
         if resume and (self.path / _JOB).is_file():
             return self._resume(job)
         self.remove()
-        (self.path / _PARTS).mkdir(parents=True)
-        self._write(self.path / _JOB, asdict(job))
+        with undone_on_failure(self.remove):
+            (self.path / _PARTS).mkdir(parents=True)
+            self._write(self.path / _JOB, asdict(job))
         return {}
 
     def find_kept(self, source: Source, tool: str) -> KeptWork | None:
@@ -110,10 +115,10 @@ class WorkDir:
         self._drop_strays(manifest)
         with undone_on_failure(self._restore):
             if self.output.exists():
-                shutil.rmtree(self._replaced, ignore_errors=True)
+                _remove_replaced(self._replaced)
                 self.output.rename(self._replaced)
             self.checkpoint.rename(self.output)
-        shutil.rmtree(self._replaced, ignore_errors=True)
+        _remove_replaced(self._replaced)
         self.remove()
 
     def _restore(self) -> None:
@@ -160,8 +165,14 @@ class WorkDir:
     @staticmethod
     def _write(path: Path, values: dict[str, Any]) -> None:
         aside = path.with_name(path.name + ".partial")
-        aside.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
+        aside.write_text(json.dumps(values), encoding="utf-8")  # escapes names that are no UTF-8
         aside.replace(path)
+
+
+def _is_replaced(folder: Path) -> bool:
+    """Whether a folder is a checkpoint that was replaced, or what was left of one."""
+    is_ours = (folder / MANIFEST_NAME).is_file()
+    return is_ours or (folder.is_dir() and not any(folder.iterdir()))
 
 
 def _is_whole(folder: Path) -> bool:
@@ -169,6 +180,17 @@ def _is_whole(folder: Path) -> bool:
     manifest = _read_json(folder / MANIFEST_NAME)
     files = manifest.get("files") if manifest is not None else None
     return isinstance(files, dict) and all((folder / name).is_file() for name in files)
+
+
+def _remove_replaced(folder: Path) -> None:
+    """The manifest last: it tells the next run what a killed one did not get to remove."""
+    if not _is_replaced(folder):
+        return
+    for path in folder.iterdir():
+        if path.name != MANIFEST_NAME:
+            with suppress(OSError):
+                path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read_json(path: Path) -> dict[str, Any] | None:

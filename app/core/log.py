@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,14 @@ def configure_logging(path: Path, level: int = logging.INFO) -> None:
     logging.captureWarnings(True)
 
 
+class _File(RotatingFileHandler):
+    """A full disk costs lines of the log, too, and puts no trace on the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+
 class _Formatter(logging.Formatter):
     """Traces hold values, too."""
 
@@ -49,8 +58,12 @@ def _create_record(*args: Any, **options: Any) -> logging.LogRecord:
 def _create_handler(path: Path) -> logging.Handler:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(
-            path, maxBytes=_MAX_BYTES, backupCount=_NUM_BACKUPS, encoding="utf-8", delay=False
+        handler = _File(
+            path,
+            maxBytes=_MAX_BYTES,
+            backupCount=_NUM_BACKUPS,
+            encoding="utf-8",
+            errors="backslashreplace",  # names of files need not be UTF-8
         )
     except OSError:
         return logging.NullHandler()

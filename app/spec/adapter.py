@@ -91,7 +91,7 @@ class ArchitectureAdapter:
     def read(self, config: ConfigReader, adapter_path: str) -> ModelSpec:
         """Raises UnsupportedError naming the first field that cannot be."""
         num_layers = _num_layers(config)
-        num_heads = config.integer("num_attention_heads")
+        num_heads = config.count("num_attention_heads")
         head_dim = self._head_dim(config, num_heads)
         sliding_window, layer_types = self.read_window(config, num_layers)
         rope, sliding_rope = self._read_ropes(config, head_dim)
@@ -153,11 +153,11 @@ class ArchitectureAdapter:
         return read_rope(config, facts), None
 
     def _head_dim(self, config: ConfigReader, num_heads: int) -> int:
-        explicit = config.integer(self.head_dim_key, self.default_head_dim)
+        explicit = config.count(self.head_dim_key, self.default_head_dim)
         if explicit is not None:
             return int(explicit)
-        hidden_size = config.integer("hidden_size")
-        if num_heads <= 0 or hidden_size % num_heads:
+        hidden_size = config.count("hidden_size")
+        if hidden_size % num_heads:
             raise UnsupportedError(
                 "hidden_size ({hidden_size}) is not a multiple of num_attention_heads "
                 "({num_heads}) and head_dim is not given.",

@@ -84,6 +84,15 @@ class ConfigReader:
             raise self._ill_typed(name, Sentence("a positive number"), found)
         return float(found)
 
+    def count(self, name: str, default: int | None = _REQUIRED) -> Any:
+        """An integer above 0: what others are divided by."""
+        found = self.integer(name, default)
+        if found is not None and found <= 0:
+            raise UnsupportedError(
+                "{name} must be a positive integer, not {value!r}.", name=name, value=found
+            )
+        return found
+
     def flag(self, name: str, default: bool = _REQUIRED) -> bool:
         """A bool."""
         found = self.value(name, default)

@@ -274,6 +274,7 @@ class ModelSpec:
 
     def _check_numbers(self) -> None:
         for name in (
+            "rms_norm_eps",
             "attention_multiplier",
             "attn_logit_softcapping",
             "final_logit_softcapping",

@@ -61,8 +61,8 @@ def read_ropes(config: ConfigReader, facts: RopeFacts) -> tuple[RopeSpec, RopeSp
     else:
         full = _read(config, _merged_parameters(config, parameters, facts), facts)
         # As an unscaled rope of their own would be read.
-        positions = config.integer("max_position_embeddings")
-        trained = config.integer("original_max_position_embeddings", positions)
+        positions = config.count("max_position_embeddings")
+        trained = config.count("original_max_position_embeddings", positions)
         sliding = RopeSpec(
             full.dim, theta=local_theta or full.theta, original_max_position_embeddings=trained
         )
@@ -83,8 +83,8 @@ def _is_nested(parameters: Mapping[str, Any] | None) -> bool:
 
 
 def _read(config: ConfigReader, parameters: dict[str, Any], facts: RopeFacts) -> RopeSpec:
-    max_positions = config.integer("max_position_embeddings")
-    original = config.integer("original_max_position_embeddings", None)
+    max_positions = config.count("max_position_embeddings")
+    original = config.count("original_max_position_embeddings", None)
     reader = ConfigReader(parameters, where=Sentence("The rope configuration"))
     rope = _read_parameters(reader, _rotary_dim(reader, facts), max_positions, original)
     reader.finish(ignored=("rope_type", "type", "finetuned", *facts.ignored_keys))
@@ -149,7 +149,7 @@ def _read_parameters(
 
 def _trained_length(reader: ConfigReader, rope_type: RopeType, outer: int | None) -> int | None:
     """Said inside (`reader`) or outside the rope's parameters; None where nobody says it."""
-    inner = reader.integer("original_max_position_embeddings", None)
+    inner = reader.count("original_max_position_embeddings", None)
     if inner is not None and outer is not None and inner != outer:
         raise UnsupportedError(
             "The rope's original_max_position_embeddings is {inner}, the model's {outer}.",

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from app.cli.main import main
+from app.cli.output import print_json
 from app.core.paths import library_dir, log_path, resources_dir
 from tests.families.hybrid_cases import CASES as HYBRID_CASES
 from tests.family_models import write_folder as write_family_folder
@@ -233,6 +234,24 @@ def test_an_empty_pipe_is_no_prompt(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n")))
     assert main(["chat", "starter-model"]) == 2
     assert "empty" in capsys.readouterr().err
+
+
+def test_a_closed_standard_input_is_no_prompt(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home_with_starter: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["chat", "starter-model"]) == 2
+    assert "empty" in capsys.readouterr().err
+
+
+def test_numbers_that_json_does_not_know_are_null(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"kl": float("nan"), "rows": [(1.5, float("-inf"))]})
+    assert json.loads(capsys.readouterr().out) == {"kl": None, "rows": [[1.5, None]]}
+
+
+def test_a_report_is_no_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["validate", "x", "--report", str(tmp_path)]) == 2
+    assert "is a folder" in capsys.readouterr().err
 
 
 def test_samplers_and_stop_strings_are_options(run_json: Any, home_with_starter: Path) -> None:

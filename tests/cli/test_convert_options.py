@@ -38,7 +38,7 @@ def test_bytes(text: str, expected: int) -> None:
     assert byte_count(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "0", "-5", "12T", "1.2.3G", "G", "nan"])
+@pytest.mark.parametrize("text", ["", "0", "-5", "12T", "1.2.3G", "G", "nan", "9" * 400])
 def test_what_is_no_number_of_bytes(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="number of bytes like 3500M"):
         byte_count(text)

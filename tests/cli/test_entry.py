@@ -107,3 +107,22 @@ def test_an_interrupted_conversion_leaves_nothing(starter_gguf: Path, tmp_path: 
     assert process.returncode == 1
     assert rest.splitlines()[-1] == "deepinfer: cancelled."
     assert list(tmp_path.iterdir()) == []
+
+
+_INTERRUPTED = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "app.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from app.__main__ import main
+sys.exit(main(["list"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a kill asks nobody")
+def test_an_interrupt_while_it_starts_is_one_line() -> None:
+    command = [sys.executable, "-c", _INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "deepinfer: cancelled.\n")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import pytest
@@ -79,3 +83,34 @@ def test_secrets_are_in_no_record_and_no_file(
     for text in (written, *(record.getMessage() for record in caplog.records)):
         assert secret not in text
         assert token not in text
+
+
+_LOG_A_NAME = """
+import logging, sys
+from pathlib import Path
+from app.core.log import configure_logging
+configure_logging(Path(sys.argv[1]))
+logging.getLogger("app.test").error("%s is not there", "mod\\udcff.gguf")
+"""
+
+
+def test_a_name_that_is_no_utf_8_is_logged(tmp_path: Path) -> None:
+    """In a process of its own: the name would be in the record of this test, too."""
+    command = [sys.executable, "-c", _LOG_A_NAME, str(tmp_path / "app.log")]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert r"mod\udcff.gguf is not there" in (tmp_path / "app.log").read_text(encoding="utf-8")
+    assert done.stderr == b""
+
+
+def test_a_full_disk_costs_lines_of_the_log_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    configure_logging(tmp_path / "app.log")
+    files = [h for h in logging.getLogger().handlers if isinstance(h, RotatingFileHandler)]
+    monkeypatch.setattr(files[0], "flush", refuse)
+    logging.getLogger("app.test").error("lost")
+    monkeypatch.undo()
+    assert capsys.readouterr().err == ""

@@ -166,3 +166,16 @@ def test_switched_off_and_private_keys_are_no_reason_to_refuse() -> None:
         "llama", some_feature=False, other=None, empty=[], _name_or_path="x", use_cache=True
     )
     assert create_spec(config).family == "llama"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, 0) for name in ("hidden_size", "head_dim", "max_position_embeddings")),
+        *(("rms_norm_eps", value) for value in (float("nan"), float("inf"), 0)),
+        ("original_max_position_embeddings", 0),
+    ],
+)
+def test_what_others_are_divided_by_is_positive(name: str, value: float) -> None:
+    with pytest.raises(UnsupportedError, match=f"{name} must be a positive"):
+        create_spec(_config("llama", **{name: value}))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.converter.sources.hf_folder import as_text
 from app.core.errors import InvalidSourceError, UnsupportedError
 from app.spec.gguf_header import GgufHeader, GgufTensor, read_gguf_header_of
 
@@ -63,7 +64,7 @@ def open_gguf_model(path: Path) -> GgufModel:
 def model_name(path: Path) -> str:
     """The file name without `.gguf` and shard number: equal for all shards of a model."""
     match = _SHARD_NAME.fullmatch(path.name)
-    return match["stem"] if match else path.stem
+    return as_text(match["stem"] if match else path.stem)
 
 
 def _shard_paths(path: Path, header: GgufHeader) -> tuple[Path, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,12 @@ def folder_name(path: Path) -> str:
     path = path.resolve()
     repository = path.parent.parent.name
     is_snapshot = path.parent.name == "snapshots" and repository.startswith("models--")
-    return repository.rpartition("--")[2] if is_snapshot else path.name
+    return as_text(repository.rpartition("--")[2] if is_snapshot else path.name)
+
+
+def as_text(name: str) -> str:
+    """A file's name for manifests and reports, which are UTF-8: on Linux it may be any bytes."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def read_json(path: Path) -> dict[str, Any]:
