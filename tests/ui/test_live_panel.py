@@ -165,6 +165,20 @@ def test_reading_a_prompt_is_counted_where_the_speed_stands(live: LivePanel) -> 
     assert "prompt: 512 of 2,048 tokens" in texts
 
 
+@pytest.mark.parametrize(("rates", "shown"), [([], "–"), ([40.0], "40.0 tok/s")])
+def test_a_prompt_that_is_read_no_longer_is_not_told(
+    live: LivePanel, rates: list[float], shown: str
+) -> None:
+    """A reply may be over before its speed was measured."""
+    for rate in rates:
+        live.add_rate(rate)
+    live.show_prefill(PrefillProgressed("r", 512, 2048, 0))
+    live.end_reply()
+    texts = [label.text() for label in live.findChildren(QLabel)]
+    assert shown in texts
+    assert not any("512 of" in text for text in texts)
+
+
 def test_a_prompt_is_read_at_a_speed_of_its_own() -> None:
     history = LiveHistory()
     chunks = [("a", 512, 10.0), ("a", 1024, 10.5), ("a", 2048, 11.0), ("b", 700, 20.0)]

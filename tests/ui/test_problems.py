@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 import app
@@ -31,6 +31,7 @@ from app.core.events import (
     EngineStateChanged,
     ErrorInfo,
     FinishReason,
+    PrefillProgressed,
     RequestFailed,
     RequestFinished,
     Usage,
@@ -163,7 +164,11 @@ def test_why_a_reply_was_refused_is_seen(
         chat.engine.event_received.emit(finished)
         chat.regenerate()
     error = ErrorInfo.from_exception(ContextLengthError("9000 tokens do not fit into 4096."))
-    chat.engine.event_received.emit(RequestFailed(chat.replies.running.request_id, error))
+    request_id = chat.replies.running.request_id
+    chat.engine.event_received.emit(PrefillProgressed(request_id, 900, 1200, 0))
+    chat.engine.event_received.emit(RequestFailed(request_id, error))
+    live = program.window.chat_page.panel.live
+    assert not any("900 of" in label.text() for label in live.findChildren(QLabel))
     assert banner_of(program).text == "9000 tokens do not fit into 4096."
     cards = [type(card) for card in program.window.chat_page.transcript.cards]
     assert cards == [UserCard, ReplyCard][: 1 + is_regenerated]

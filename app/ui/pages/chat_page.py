@@ -238,11 +238,13 @@ class ChatPage(Page):
             self.transcript.append_text(text)
 
     def _on_reply_finished(self, conversation_id: str, turn: Turn) -> None:
+        self.panel.live.end_reply()
         if conversation_id == self._open_id:
             self.transcript.finish_reply(turn)
             self._measure_context()
 
     def _on_reply_failed(self, conversation_id: str, error: ErrorInfo) -> None:
+        self.panel.live.end_reply()
         if conversation_id == self._open_id:
             self.transcript.drop_reply()
         self.banners.show_failed_reply(error)

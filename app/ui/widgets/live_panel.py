@@ -101,8 +101,7 @@ class LivePanel(QWidget):
         self.pause_button.setChecked(old.pause_button.isChecked())
         if old._sample is not None:
             self._show_sample(old._sample)
-        if self.history.rates:
-            self._show_rate(self.history.rates[-1].tok_s)
+        self.end_reply()
 
     def _show_sample(self, sample: MemorySampled) -> None:
         self._sample = sample
@@ -162,6 +161,13 @@ class LivePanel(QWidget):
         self._rate.setText(text.format(done=done, total=total, rate=rate))
         self._draw_soon()
         return point.tok_s
+
+    def end_reply(self) -> None:
+        """What was told of a prompt is over: the last speed stands there again, if there is one."""
+        if self.history.rates:
+            self._show_rate(self.history.rates[-1].tok_s)
+        else:
+            self._rate.setText("–")
 
     def to_csv(self) -> str:
         """The last ten minutes as a table."""
