@@ -8,14 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.gui import Program
-from tests.ui.window_support import OFFSCREEN_NOISE, running_program
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The offscreen platform complains about every window with a minimum size."""
-    for item in items:
-        if "tests/e2e" in item.path.as_posix():
-            item.add_marker(pytest.mark.qt_log_ignore(OFFSCREEN_NOISE))
+from tests.ui.window_support import running_program
 
 
 @pytest.fixture

@@ -13,11 +13,9 @@ from app.core.paths import library_dir
 from app.hub.library import list_entries
 from tests.gguf_factory import TinyModel, to_gguf_tensors, write_gguf
 from tests.hub.fake_hub import FakeHub
-from tests.ui.window_support import OFFSCREEN_NOISE, TIMEOUT_MS, running_program
+from tests.ui.window_support import TIMEOUT_MS, running_program
 
 REPO, NAME = "org/Tiny-GGUF", "Tiny-Q8_0.gguf"
-
-pytestmark = pytest.mark.qt_log_ignore(OFFSCREEN_NOISE)
 
 
 @pytest.fixture

@@ -13,14 +13,7 @@ from app.gui import Program, create_application
 from app.ui.pages.library_page import LibraryPage
 from app.ui.theme import Theme, ThemeMode
 from tests.ui.library_items import QuietDisk
-from tests.ui.window_support import OFFSCREEN_NOISE, running_program
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The offscreen platform complains about windows with a minimum size, tool tips and menus."""
-    for item in items:
-        if "tests/ui" in item.path.as_posix():
-            item.add_marker(pytest.mark.qt_log_ignore(OFFSCREEN_NOISE))
+from tests.ui.window_support import running_program
 
 
 @pytest.fixture(scope="session")
