@@ -21,6 +21,7 @@ from app.converter.plan import Options
 from app.converter.sources.base import Source
 from app.core.cleanup import undone_on_failure
 from app.core.errors import UsageError
+from app.core.json_file import read_json
 
 _JOB, _PARTS, _CHECKPOINT, _COMPARISON = "job.json", "parts", "checkpoint", "comparison"
 _OUR_NAMES = {_JOB, f"{_JOB}.partial", _PARTS, _CHECKPOINT, _COMPARISON}
@@ -196,7 +197,7 @@ def _remove_replaced(folder: Path) -> None:
 def _read_json(path: Path) -> dict[str, Any] | None:
     """None for a file that a killed run left damaged: its part is simply made again."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json(path)
     except (OSError, ValueError):
         return None
     return values if isinstance(values, dict) else None

@@ -23,10 +23,12 @@ def read_json(path: Path) -> Any:
 
 
 def write_json(path: Path, document: object) -> None:
-    """As a whole or not at all; raises OSError. Names of files that are no Unicode are escaped."""
-    aside = path.with_suffix(".new.json")
+    """As a whole or not at all, beside other processes that write it; raises OSError. Of names of
+    files, bytes that are no Unicode are escaped."""
+    aside = path.with_name(f"{path.name}.{os.getpid()}")
+    text = json.dumps(document, indent=2, ensure_ascii=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside.write_text(json.dumps(document, indent=2), encoding="utf-8")
+    aside.write_text(text, encoding="utf-8", errors="backslashreplace")
     os.replace(aside, path)
 
 

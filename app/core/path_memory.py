@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.core.json_file import read_json
+from app.core.json_file import read_json, write_json
 from app.core.paths import home_dir
 
 
@@ -50,12 +49,8 @@ class PathMemory:
         self._write(moved)
 
     def _write(self, memory: Mapping[str, Any]) -> None:
-        path = home_dir() / self._file_name
-        aside = path.with_name(f"{self._file_name}.{os.getpid()}")
         with contextlib.suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_text(json.dumps(memory), encoding="utf-8")
-            aside.replace(path)
+            write_json(home_dir() / self._file_name, memory)
 
 
 def _key(path: Path) -> str:

@@ -25,18 +25,23 @@ def environment_endpoint() -> str:
 def normalize(address: str) -> str:
     """`hub.example` or `http://hub.example/` as an endpoint; raises UsageError for what is none."""
     text = address.strip().rstrip("/")
-    url = urlsplit(text if "://" in text else f"https://{text}")
+    refusal = UsageError(
+        "{address!r} is not the address of a hub (https://host).", address=address.strip()
+    )
+    try:
+        url = urlsplit(text if "://" in text else f"https://{text}")
+    except ValueError as error:  # brackets that hold no IPv6 address
+        raise refusal from error
     if url.scheme not in _SCHEMES or not _HOST.fullmatch(url.netloc) or url.query:
-        raise UsageError(
-            "{address!r} is not the address of a hub (https://host).", address=address.strip()
-        )
+        raise refusal
     return f"{url.scheme}://{url.netloc.lower()}{url.path}"
 
 
 def host_of(endpoint: str) -> str:
     """What a token belongs to: the host with its port; plain http is another place than https."""
-    url = urlsplit(endpoint)
-    return url.netloc.lower() if url.scheme == "https" else f"{url.scheme}://{url.netloc.lower()}"
+    scheme, _, rest = endpoint.partition("://")
+    host = rest.partition("/")[0].lower()
+    return host if scheme == "https" else f"{scheme}://{host}"
 
 
 def asked(settings: Settings) -> tuple[str, ...]:

@@ -57,7 +57,10 @@ def parse_reference(text: str) -> HubReference | SearchWords:
 
 
 def _parse_url(url: str) -> HubReference:
-    address = urlsplit(url)
+    try:
+        address = urlsplit(url)
+    except ValueError as error:  # brackets that hold no IPv6 address
+        raise UsageError("{url} is not the address of a model repository.", url=url) from error
     path = [unquote(part) for part in address.path.split("/") if part]
     if path[:1] == ["models"]:
         path = path[1:]

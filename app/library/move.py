@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from app.checkpoint.verification import verified
 from app.core.errors import InUseError, RoomError, StorageError, UsageError
 from app.core.holds import find_purpose, held, read_holds
 from app.core.jobs import check_cancelled
-from app.core.json_file import read_json
+from app.core.json_file import read_json, write_json
 from app.core.paths import home_dir
 from app.core.sentence import Sentence
 from app.core.system_reason import refused, system_reason
@@ -251,12 +250,8 @@ def _read_journal() -> tuple[Path, Path] | None:
 
 def _write_journal(source: Path, target: Path) -> None:
     path = _journal_path()
-    aside = path.with_name(path.name + ".new")
-    text = json.dumps({"source": str(source), "target": str(target)}, ensure_ascii=False)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
+        write_json(path, {"source": str(source), "target": str(target)})
     except OSError as error:
         raise refused(
             error,

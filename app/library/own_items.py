@@ -82,6 +82,8 @@ def _from_unfinished(folder: Path, library_dir: Path) -> LibraryItem | None:
         return replace(item, place=ItemPlace.FOLDER) if folder == library_dir else item
     if folder.name.startswith(REMOVED_PREFIX):
         return _damaged(name, folder, Sentence("A removal was cut short."))
+    if folder.name in (_WORKING, _REPLACED):
+        return None
     if folder.name.endswith(_REPLACED):
         return _from_replaced(name, folder)
     job = read_conversion(folder)
@@ -100,7 +102,7 @@ def _from_unfinished(folder: Path, library_dir: Path) -> LibraryItem | None:
 
 def read_conversion(folder: Path) -> Job | None:
     """The job of an interrupted conversion's working folder; None for another folder."""
-    if not folder.name.endswith(_WORKING):
+    if not folder.name.endswith(_WORKING) or folder.name == _WORKING:
         return None
     return WorkDir(folder.with_name(folder.name.removesuffix(_WORKING))).read_job()
 

@@ -133,9 +133,10 @@ def test_damage_that_cannot_be_set_aside_is_left_as_it_is(
     assert path.read_text(encoding="utf-8") == "{"
 
 
-def test_a_name_that_is_no_unicode_is_saved(path: Path) -> None:
-    SettingsStore(path).update(last_model="mod\udcff")
-    assert SettingsStore(path).values.last_model == "mod\udcff"
+def test_a_name_that_is_no_unicode_is_saved_and_others_stay_legible(path: Path) -> None:
+    SettingsStore(path).update(last_model="模型\udcff\\")
+    assert SettingsStore(path).values.last_model == "模型\udcff\\"
+    assert "模型" in path.read_text(encoding="utf-8")
 
 
 def _refuse(*_: object, **__: object) -> None:

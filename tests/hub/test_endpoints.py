@@ -41,7 +41,16 @@ def test_addresses_are_understood(typed: str, address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed", ["", "ftp://hub", "two words", "https://me:secret@hub", "https://", "https://h?x=1"]
+    "typed",
+    [
+        "",
+        "ftp://hub",
+        "two words",
+        "https://me:secret@hub",
+        "https://",
+        "https://h?x=1",
+        "http://[h",
+    ],
 )
 def test_what_is_no_address_is_refused(typed: str) -> None:
     with pytest.raises(UsageError, match="is not the address of a hub"):
@@ -49,6 +58,7 @@ def test_what_is_no_address_is_refused(typed: str) -> None:
 
 
 def test_hosts_are_told_apart() -> None:
+    assert host_of("http://[h/x") == "http://[h"  # as HF_ENDPOINT may be
     hosts = [host_of(f"{scheme}://a:{port}") for scheme in ("http", "https") for port in (1, 2)]
     assert len(set(hosts)) == 4
 

@@ -58,6 +58,7 @@ def test_what_is_typed(text: str, expected: HubReference | SearchWords) -> None:
         "https://huggingface.co/spaces/org/name",
         "https://huggingface.co/org",
         "https://huggingface.co/../../etc/passwd/x",
+        "http://[x/org/name",
     ],
 )
 def test_what_is_no_repository(text: str) -> None:

@@ -132,7 +132,8 @@ def test_an_interrupted_conversion_and_leftovers(tmp_path: Path) -> None:
     shutil.copytree(checkpoint, library / ".removed-old-77")
     shutil.copytree(checkpoint, library / "tiny.replaced")
     shutil.copytree(checkpoint, library / "lost.replaced")
-    shutil.copytree(checkpoint, library / ".hidden")
+    for name in (".hidden", ".partial", ".replaced"):
+        shutil.copytree(checkpoint, library / name)
     from app.converter.plan import Options
     from app.converter.sources.detect import open_source
     from app.converter.workdir import Job, WorkDir

@@ -8,6 +8,7 @@ nobody downstream knows of them.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -89,3 +90,8 @@ class Source(ABC):
     @abstractmethod
     def close(self) -> None:
         """Releases the file."""
+
+
+def as_text(name: str) -> str:
+    """A file's name for manifests and reports, which are UTF-8: on Linux it may be any bytes."""
+    return os.fsencode(name).decode("utf-8", "replace")

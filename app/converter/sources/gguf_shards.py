@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.converter.sources.hf_folder import as_text
+from app.converter.sources.base import as_text
 from app.core.errors import InvalidSourceError, UnsupportedError
 from app.spec.gguf_header import GgufHeader, GgufTensor, read_gguf_header_of
 

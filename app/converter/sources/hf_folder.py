@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.converter.sources.base import as_text
 from app.converter.sources.file_rows import FileRows
 from app.converter.sources.strided_rows import StridedRows
 from app.core.errors import InvalidSourceError
@@ -101,11 +101,6 @@ def folder_name(path: Path) -> str:
     repository = path.parent.parent.name
     is_snapshot = path.parent.name == "snapshots" and repository.startswith("models--")
     return as_text(repository.rpartition("--")[2] if is_snapshot else path.name)
-
-
-def as_text(name: str) -> str:
-    """A file's name for manifests and reports, which are UTF-8: on Linux it may be any bytes."""
-    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def read_json(path: Path) -> dict[str, Any]:
