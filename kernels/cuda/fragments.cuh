@@ -35,6 +35,21 @@ __device__ __forceinline__ void decode_nibbles(u32 word, const ZeroPoints& zero,
     a[3] = scaled_code<4>(mask_or<0x00f000f0u, 0x64006400u>(upper), zero.high);
 }
 
+// What `decode_scaled_nibbles` leaves to be multiplied with, in rows g and g + 8.
+constexpr float kLowNibbleUnit = 0x1p24f, kHighNibbleUnit = 0x1p20f;
+
+// The same times whole numbers of row g and g + 8, without zero points. Nothing is put into a mantissa: a masked code is a
+// subnormal half already, q / 2^24 in the low nibbles, which are row g's, and q / 2^20 in the high ones, row g + 8's. The
+// products are exact up to 2048 / 2^24, as of Q4_K (15 * 63); above they are rounded to 11 bits.
+__device__ __forceinline__ void decode_scaled_nibbles(u32 word, half2 rows, u32 (&a)[4]) {
+    const half2 low = __low2half2(rows), high = __high2half2(rows);
+    const u32 upper = word >> 8;
+    a[0] = as_bits(__hmul2(as_half2(word & 0x000f000fu), low));
+    a[1] = as_bits(__hmul2(as_half2(word & 0x00f000f0u), high));
+    a[2] = as_bits(__hmul2(as_half2(upper & 0x000f000fu), low));
+    a[3] = as_bits(__hmul2(as_half2(upper & 0x00f000f0u), high));
+}
+
 // Two words: eight bytes.
 __device__ __forceinline__ void decode_bytes(u32 first, u32 second, const ZeroPoints& zero, u32 (&a)[4]) {
     constexpr u32 kExponent = 0x64646464u, kLowBytes = 0x4140u, kHighBytes = 0x4342u;

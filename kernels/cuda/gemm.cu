@@ -131,8 +131,8 @@ __device__ __forceinline__ void load_words(const uint4* codes, int within, u32 (
 
 // Groups of a unit of one tile.
 struct UnitGroups {
-    GroupValues<kIsQuantized ? SCALE_TYPE : kAbsent>::Unit scales;
-    GroupValues<kIsAffine ? BIAS_TYPE : kAbsent>::Unit biases;
+    ScaleValues::Unit scales;
+    BiasValues::Unit biases;
     ZeroValues::Unit zeros;
 };
 
@@ -142,15 +142,15 @@ __device__ __forceinline__ void decode_step(const uint4* codes, const UnitGroups
     load_words(codes, within, words);
     Decoder decoder{words, {}};
 #pragma unroll
-    for (int f = 0; f < kStepFragments; ++f) {
-        const int part = (within * kStepFragments + f) / kGroupFragments;
-        decoder.decode(f, zero_points(groups.zeros, part), step.a[f]);
-    }
-#pragma unroll
     for (int p = 0; p < kStepParts; ++p) {
         const int part = within * kStepColumns / kGroupColumns + p;
         if constexpr (kIsQuantized) step.scales[p] = groups.scales.pair(part);
         if constexpr (kIsAffine) step.biases[p] = groups.biases.pair(part);
+    }
+#pragma unroll
+    for (int f = 0; f < kStepFragments; ++f) {
+        const int part = (within * kStepFragments + f) / kGroupFragments;
+        decoder.decode(f, zero_points(groups.zeros, part), step.a[f]);
     }
 }
 

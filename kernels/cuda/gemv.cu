@@ -2,15 +2,16 @@
 // gate, residual, logits) in the same launch.
 //
 // A block computes ROW_TILES tiles of 16 rows, a strip, and further ones with the same activations where there are more
-// strips than blocks; K_SLICES warps share a tile, each taking every K_SLICES-th unit of columns, and add up in shared
-// memory in a fixed order. Tokens are the columns of the B operand.
+// strips than blocks; K_SLICES warps share a tile, each taking its part of the columns, and add up in shared memory in a
+// fixed order. A warp takes two units of columns at a time, a span, in whose middle the next span's loads begin. Tokens
+// are the columns of the B operand.
 //
 // A variant is made by macros: BITS 3, 4, 8, 16; SCHEME 0 sym, 1 zero, 2 affine; GROUP 16, 32, 64 columns, or 128 for
 // that and all wider groups; SCALE_TYPE and BIAS_TYPE 0 fp16, 1 fp32, 2 two-level with uint8 codes, 3 with int8 codes;
 // TOKENS 1 or 8; ROW_TILES, K_SLICES; EXPERTS 0, or 1 for a stack of matrices of which each row of the grid reads one.
 #include "epilogue.cuh"
 #include "norms.cuh"
-#include "units.cuh"
+#include "scaling.cuh"
 
 constexpr int kPadding = 8;  // halfs that keep tokens on different banks
 constexpr int kThreads = kWarp * ROW_TILES * K_SLICES;
@@ -55,41 +56,48 @@ struct Unit {
     uint4 loads[kUnitLoads];
 };
 
+// One of three bits in narrow groups: all their values and two units' codes would not fit into 128 registers.
+constexpr int kSpanUnits = BITS == 3 && GROUP < 64 ? 1 : 2;
+
+struct Span {
+    Unit units[kSpanUnits];
+};
+
 __device__ __forceinline__ Unit load_unit(const uint4* codes, int unit) {
     Unit result;
 #pragma unroll
     for (int i = 0; i < kUnitLoads; ++i) {
-        result.loads[i] = __ldcs(codes + (static_cast<size_t>(unit) * kUnitLoads + i) * kWarp);
+        result.loads[i] = __ldcs(codes + static_cast<size_t>(unit) * kUnitLoads * kWarp + i * kWarp);
     }
     return result;
 }
 
-// acc += scale * c, for two rows and two tokens.
-__device__ __forceinline__ void add_scaled(float2 scale, const float (&c)[4], float (&acc)[4]) {
-    acc[0] = fmaf(scale.x, c[0], acc[0]);
-    acc[2] = fmaf(scale.y, c[2], acc[2]);
-    if constexpr (TOKENS > 1) {
-        acc[1] = fmaf(scale.x, c[1], acc[1]);
-        acc[3] = fmaf(scale.y, c[3], acc[3]);
+// The units of [first, last) that are this warp's, as even as can be; those that share super values stay together.
+struct Share {
+    int begin, end;
+
+    __device__ __forceinline__ Share(int first, int last) {
+        constexpr int kTogether = ScaleValues::kHasSupers ? kSharingUnits : 1;
+        const int slice = threadIdx.x / kWarp % K_SLICES, count = (last - first + kTogether - 1) / kTogether;
+        begin = first + count * slice / K_SLICES * kTogether;
+        end = min(first + count * (slice + 1) / K_SLICES * kTogether, last);
     }
-}
+    // Units beyond the last are that one: loaded, but not used.
+    __device__ __forceinline__ Span load_first(const uint4* codes, int num_units) const {
+        Span span;
+#pragma unroll
+        for (int i = 0; i < kSpanUnits; ++i) span.units[i] = load_unit(codes, min(begin + i, num_units - 1));
+        return span;
+    }
+};
 
-// acc += bias * the sum of a group's activations.
-__device__ __forceinline__ void add_biased(float2 bias, const float* sums, float (&acc)[4]) {
-    const int first = TOKENS == 1 ? 0 : 2 * (threadIdx.x % 4);
-    const float two[4] = {sums[first], TOKENS == 1 ? 0.0f : sums[first + 1], sums[first],
-                          TOKENS == 1 ? 0.0f : sums[first + 1]};
-    add_scaled(bias, two, acc);
-}
-
-// `x` points to the unit's activations of this lane's token and place, `sums` to those of the unit's groups.
-__device__ __forceinline__ void multiply_unit(const LanePointers& at, const Unit& codes, int unit, const uint4* x,
-                                              const float* sums, float (&acc)[4]) {
+// Of the unit that is `later` from `at`; `x` and `sums` are what this lane needs of its columns.
+__device__ __forceinline__ void multiply_unit(const LanePointers& at, const Unit& codes, int later, const uint4* x,
+                                              const u32* sums, SharedSums& shared, float (&acc)[4]) {
     Decoder decoder{reinterpret_cast<const u32*>(codes.loads), {}};
     uint4 two_fragments = {};
-    const auto scales = at.scales.load(unit);
-    const auto biases = at.biases.load(unit);
-    const auto zeros = at.zeros.load(unit);
+    const auto scales = at.scales.load(later);
+    const auto zeros = at.zeros.load(later);
 #pragma unroll
     for (int part = 0; part < kGroups; ++part) {
         const ZeroPoints zero = zero_points(zeros, part);
@@ -100,11 +108,43 @@ __device__ __forceinline__ void multiply_unit(const LanePointers& at, const Unit
             if (fragment % 2 == 0) two_fragments = x[fragment / 4 * 8 + fragment % 4 / 2];
             u32 a[4], b[2] = {fragment % 2 ? two_fragments.z : two_fragments.x,
                               fragment % 2 ? two_fragments.w : two_fragments.y};
-            decoder.decode(fragment, zero, a);
-            mma_m16n8k16(c, a, b);
+            if constexpr (kAreWeightsScaled) {
+                decode_scaled_nibbles(decoder.words[fragment], scales.codes(part), a);
+                mma_m16n8k16(shared.codes, a, b);
+            } else {
+                decoder.decode(fragment, zero, a);
+                mma_m16n8k16(c, a, b);
+            }
         }
-        add_scaled(kIsQuantized ? scales.pair(part) : make_float2(1.0f, 1.0f), c, acc);
-        if constexpr (kIsAffine) add_biased(biases.pair(part), sums + part * TOKENS, acc);
+        if constexpr (!kAreWeightsScaled) {
+            const float2 scale = kIsQuantized ? scales.factors(part) : make_float2(1.0f, 1.0f);
+            add_scaled(scale, c, ScaleValues::kHasSupers ? shared.codes : acc);
+        }
+    }
+    if constexpr (kIsAffine) add_biases(at.biases, later, sums, shared, acc);
+}
+
+// acc += the products of the warp's share; `at`, `x` and `sums` are those of its first unit, `span` has been loaded.
+__device__ __forceinline__ void multiply_share(LanePointers at, int num_units, const half* x, const u32* sums, Span& span,
+                                               float (&acc)[4]) {
+#pragma unroll 1
+    for (; num_units > 0; num_units -= kSpanUnits) {
+        SharedSums shared = {};
+#pragma unroll
+        for (int i = 0; i < kSpanUnits; ++i) {
+            if (i == 0 || i < num_units) {
+                multiply_unit(at, span.units[i], i, reinterpret_cast<const uint4*>(x + i * kUnitColumns),
+                              sums + i * kGroups * TOKENS, shared, acc);
+            }
+            if (kSpanUnits + i < num_units) span.units[i] = load_unit(at.codes, kSpanUnits + i);
+            if ((i + 1) % kSharingUnits == 0 || i + 1 == kSpanUnits) {
+                add_shared(at, i, shared, acc);
+                shared = {};
+            }
+        }
+        at.skip(kSpanUnits);
+        x += kSpanUnits * kUnitColumns;
+        sums += kSpanUnits * kGroups * TOKENS;
     }
 }
 
@@ -196,7 +236,7 @@ __device__ void stage(const GemvArgs& args, const Batch& batch, half* x, int str
 
 // [count / kGroupColumns][TOKENS]: what an affine group's bias is multiplied with. For each t of a lane, a group's halfs
 // stand together.
-__device__ void sum_groups(const half* x, int stride, int count, float* sums) {
+__device__ void sum_groups(const half* x, int stride, int count, u32* sums) {
     constexpr int kSteps = kGroupColumns > kStepColumns ? kGroupColumns / kStepColumns : 1;
     constexpr int kTogether = kGroupColumns / kSteps / 4;
     const int num_sums = count / kGroupColumns * TOKENS;
@@ -211,7 +251,7 @@ __device__ void sum_groups(const half* x, int stride, int count, float* sums) {
                 sum += __low2float(pair) + __high2float(pair);
             }
         }
-        sums[i] = sum;
+        sums[i] = sum_bits(sum);
     }
 }
 
@@ -291,28 +331,29 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks) gemv(const Ge
     const int num_strips = (num_tiles + ROW_TILES - 1) / ROW_TILES;
     const int num_units = args.num_steps / kUnitSteps, chunk_units = min(args.chunk_steps / kUnitSteps, num_units);
     const int stride = args.chunk_steps * kStepColumns + kPadding;
-    float* sums = reinterpret_cast<float*>(x + TOKENS * stride);
+    u32* sums = reinterpret_cast<u32*>(x + TOKENS * stride);
     const half* lane_x = x + (TOKENS == 1 ? 0 : lane / 4) * stride + lane % 4 * 16;
     const auto point_at = [&](int strip) {
         const int tile = min(strip * ROW_TILES + warp / K_SLICES, num_tiles - 1);
-        return point(args, batch.matrix * num_tiles + tile);
+        return point(args, batch.matrix * num_tiles + tile, matrix_group());
     };
 
     // Codes depend on nothing: the first are under way before the norm is known. Experts lack the registers.
-    Unit next = {};
-    if (!EXPERTS) next = load_unit(point_at(blockIdx.x).codes, min(warp % K_SLICES, chunk_units - 1));
+    Span span = {};
+    if (!EXPERTS) span = Share(0, chunk_units).load_first(point_at(blockIdx.x).codes, num_units);
     if (args.input >= kRmsNorm) measure_tokens(args, batch, stats, scratch);
     bool is_staged = false;  // once for all strips, where shared memory holds all columns
     for (int strip = blockIdx.x; strip < num_strips; strip += gridDim.x) {
         const LanePointers at = point_at(strip);
         float acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         for (int first = 0; first < num_units; first += chunk_units) {
-            const int end = min(first + chunk_units, num_units), start = first + warp % K_SLICES;
-            if (EXPERTS || first) next = load_unit(at.codes, min(start, end - 1));
+            const int last = min(first + chunk_units, num_units);
+            const Share share(first, last);
+            if (EXPERTS || first) span = share.load_first(at.codes, num_units);
             if (!is_staged) {
                 __syncthreads();  // until all have read the chunk before
                 is_staged = chunk_units == num_units;
-                const int count = (end - first) * kUnitColumns;
+                const int count = (last - first) * kUnitColumns;
                 stage(args, batch, x, stride, first * kUnitColumns, count, stats);
                 __syncthreads();
                 if constexpr (kIsAffine) {
@@ -320,25 +361,15 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinBlocks) gemv(const Ge
                     __syncthreads();
                 }
             }
-            Unit other = {};  // in turn with `next`: what is loaded needs no copy
-            int unit = start;
-            const half* unit_x = lane_x + (start - first) * kUnitColumns;
-            const auto advance = [&](const Unit& now, Unit& then) {
-                if (unit + K_SLICES < end) then = load_unit(at.codes, unit + K_SLICES);
-                multiply_unit(at, now, unit, reinterpret_cast<const uint4*>(unit_x),
-                              sums + (unit - first) * kGroups * TOKENS, acc);
-                unit += K_SLICES;
-                unit_x += K_SLICES * kUnitColumns;
-            };
-#pragma unroll 1
-            while (unit < end) {
-                advance(next, other);
-                if (unit >= end) break;
-                advance(other, next);
-            }
+            LanePointers own = at;
+            own.skip(share.begin);
+            const int before = share.begin - first;
+            multiply_share(own, share.end - share.begin, lane_x + before * kUnitColumns,
+                           sums + before * kGroups * TOKENS + lane_sum(), span, acc);
         }
         const int later = strip + gridDim.x;
-        if (!EXPERTS && later < num_strips) next = load_unit(point_at(later).codes, min(warp % K_SLICES, chunk_units - 1));
+        if (!EXPERTS && later < num_strips) span = Share(0, chunk_units).load_first(point_at(later).codes, num_units);
+        if constexpr (kAreWeightsScaled) scale_rows(acc);
         reduce(acc, partial, tile_values);
         store(args, batch, tile_values, strip * ROW_TILES * kTileRows);
     }

@@ -7,39 +7,42 @@
 
 template <int kType>
 class GroupValues {
-    static constexpr bool kHasSupers = kType == kU8 || kType == kI8;
     static constexpr int kElementBytes = kType == kF16 ? 2 : kType == kF32 ? 4 : 1;
     static constexpr bool kIsWide = kGroupColumns >= 128;
     static constexpr int kLaneBytes = 2 * kElementBytes * (kIsWide ? 1 : kGroups);
     static constexpr int kWords = (kLaneBytes + 3) / 4;
-    // A lane's place as an index of 32 bits, which scales and zero points share, instead of a pointer each: fewer
-    // instructions with zero points, and no register too many of three bits in groups of 16 by eight tokens. By one
-    // token pointers are better there: what is spilled is counted on all architectures.
-    static constexpr bool kIsIndexed = SCHEME == 1 || (BITS == 3 && kType == kI8 && TOKENS == 8);
+    static constexpr u32 kSigns = kType == kI8 ? 0x80808080u : 0;
 
 public:
+    static constexpr bool kHasSupers = kType == kU8 || kType == kI8;
+
     // The values of a unit's groups.
     class Unit {
     public:
-        // The bits of two rows' values.
-        __device__ __forceinline__ u32 raw(int part) const {
-            if constexpr (kIsWide) return words[part][0];
-            const u32 word = words[0][part * 2 * kElementBytes / 4];
-            return kElementBytes == 1 ? word >> part % 2 * 16 & 0xffff : word;
+        // The codes of two rows, in units of `super`, exactly; in `words`, signed ones are 128 more.
+        __device__ __forceinline__ half2 codes(int part) const {
+            // 1024 + code as halfs, and back: conversions from integers are slow.
+            const u32 word = kIsWide ? words[part][0] : words[0][part / 2];
+            const half2 shifted = as_half2(__byte_perm(word, 0x64646464u, !kIsWide && part % 2 ? 0x4342u : 0x4140u));
+            return __hsub2(shifted, __float2half2_rn(kType == kI8 ? 1152.0f : 1024.0f));
         }
 
-        __device__ __forceinline__ float2 pair(int part) const {
-            if constexpr (kType == kF16) return __half22float2(as_half2(raw(part)));
+        // What a group's sum is multiplied with before `supers`: values, or whole numbers where there are two levels.
+        __device__ __forceinline__ float2 factors(int part) const {
+            if constexpr (kType == kF16) return __half22float2(as_half2(kIsWide ? words[part][0] : words[0][part]));
             if constexpr (kType == kF32) {
                 const u32* both = kIsWide ? words[part] : words[0] + 2 * part;
                 return make_float2(__uint_as_float(both[0]), __uint_as_float(both[1]));
             }
-            // 1024 + code as halfs, and back: conversions from integers are slow.
-            const u32 codes = kType == kI8 ? raw(part) ^ 0x8080u : raw(part);
-            const half2 shifted = as_half2(__byte_perm(codes, 0x64646464u, 0x4140u));
-            const half2 zero = __float2half2_rn(kType == kI8 ? 1152.0f : 1024.0f);
-            const float2 exact = __half22float2(__hsub2(shifted, zero)), unit = __half22float2(super);
-            return make_float2(exact.x * unit.x, exact.y * unit.y);
+            return __half22float2(codes(part));
+        }
+
+        __device__ __forceinline__ float2 supers() const { return __half22float2(super); }
+
+        __device__ __forceinline__ float2 pair(int part) const {
+            const float2 each = factors(part);
+            if constexpr (!kHasSupers) return each;
+            return make_float2(each.x * supers().x, each.y * supers().y);
         }
 
         // 1024 + the byte of row g or g + 8, in both halves: a byte each from the values and from the exponent.
@@ -53,33 +56,55 @@ public:
         half2 super;
     };
 
-    __device__ __forceinline__ GroupValues(const GemvArgs& args, const void* values, const half2* supers, int tile) {
+    // Of the rows of this lane; `first_group` of a unit's groups that stand together.
+    __device__ __forceinline__ GroupValues(const GemvArgs& args, const void* values, const half2* supers, int tile,
+                                           int first_group = 0) {
         const int g = threadIdx.x % kWarp / 4;
-        const size_t blocks = kIsWide ? args.num_groups : args.num_steps / kUnitSteps, first = tile * blocks * 8 + g;
-        if constexpr (kIsIndexed) first_ = static_cast<u32>(first);
-        const size_t skipped = kIsIndexed ? 0 : first * kLaneBytes;
+        const size_t blocks = kIsWide ? args.num_groups : args.num_steps / kUnitSteps;
+        const size_t skipped = (tile * blocks * 8 + g) * kLaneBytes + first_group * 2 * kElementBytes;
         if constexpr (kType != kAbsent) values_ = static_cast<const u8*>(values) + skipped;
         if constexpr (kHasSupers) supers_ = supers + static_cast<size_t>(tile) * args.num_supers * 8 + g;
         shift_ = args.group_shift;
     }
 
-    __device__ __forceinline__ Unit load(int unit) const {
+    // On to the unit that is `units` further.
+    __device__ __forceinline__ void skip(int units) {
+        if constexpr (kIsWide) unit_ += units;
+        if constexpr (kType != kAbsent && !kIsWide) values_ += units * 8 * kLaneBytes;
+        if constexpr (kHasSupers) supers_ += units / kSharingUnits * 8;
+    }
+
+    // Of the unit that is `later` from here.
+    __device__ __forceinline__ Unit load(int later) const {
         Unit result = {};
         if constexpr (kType == kAbsent) return result;
 #pragma unroll
         for (int i = 0; i < (kIsWide ? kGroups : 1); ++i) {
-            const int block = kIsWide ? (unit * kGroups + i) >> shift_ : unit;
-            load_words(values_ + place(block) * kLaneBytes, result.words[i]);
+            // An offset of 32 bits, into which the compiler cannot draw the tile's address: fewer instructions.
+            const u32 block = kIsWide ? static_cast<u32>((unit_ + later) * kGroups + i) >> shift_ : later;
+            load_words(values_ + block * (8 * kLaneBytes), result.words[i]);
+#pragma unroll
+            for (u32& word : result.words[i]) word ^= kSigns;
         }
-        if constexpr (kHasSupers) result.super = supers_[unit * kUnitColumns / 256 * 8];
+        if constexpr (kHasSupers) result.super = *super_at(later);
         return result;
     }
 
+    // The bits of one group's values for both rows, of groups that stand together; signed codes get 128 more.
+    __device__ __forceinline__ u32 load_rows(int later, int group) const {
+        const u8* from = values_ + (later * 8 * kLaneBytes + group * 2 * kElementBytes);
+        if constexpr (kElementBytes == 2) return *reinterpret_cast<const u32*>(from);
+        return *reinterpret_cast<const unsigned short*>(from) ^ (kSigns & 0xffffu);
+    }
+
+    __device__ __forceinline__ float2 load_supers(int later) const {
+        if constexpr (!kHasSupers) return make_float2(1.0f, 1.0f);
+        return __half22float2(*super_at(later));
+    }
+
 private:
-    // In lanes' values from `values_` on.
-    __device__ __forceinline__ size_t place(int block) const {
-        if constexpr (kIsIndexed) return first_ + static_cast<u32>(block) * 8;
-        return static_cast<size_t>(block) * 8;
+    __device__ __forceinline__ const half2* super_at(int later) const {
+        return supers_ + static_cast<u32>(later) / kSharingUnits * 8;
     }
 
     static __device__ __forceinline__ void load_words(const u8* from, u32 (&words)[kWords]) {
@@ -104,6 +129,5 @@ private:
 
     const u8* values_ = nullptr;
     const half2* supers_ = nullptr;
-    u32 first_ = 0;
-    int shift_ = 0;
+    int unit_ = 0, shift_ = 0;
 };

@@ -34,6 +34,17 @@ __device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const u32 (&a)[4], c
 #endif
 }
 
+// Likewise for a 16 x 8 tile a and an 8 x 8 tile b.
+__device__ __forceinline__ void mma_m16n8k8(float (&c)[4], const u32 (&a)[2], u32 b) {
+#ifdef __CUDA_ARCH__
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+#else
+    cuda_host::mma_m16n8k8("mma.m16n8k8", c, a, b);
+#endif
+}
+
 // Four matrices of 8 x 8 halfs from shared memory, of which lane 8 m + i gives the address of row i of matrix m: register
 // m is row g = lane / 4 of it, columns 2t and 2t + 1 for t = lane % 4; transposed, rows 2t and 2t + 1 of column g.
 template <bool kIsTransposed>

@@ -84,7 +84,7 @@ __device__ float weight_at(const GemvArgs& m, int row, int column) {
     return code;
 #else
     const size_t at = group_at(m, tile, row, column);
-    const size_t super_at = ((static_cast<size_t>(tile) * m.num_supers + column / 256) * 8 + r % 8) * 2 + r / 8;
+    const size_t super_at = ((static_cast<size_t>(tile) * m.num_supers + column / kSuperColumns) * 8 + r % 8) * 2 + r / 8;
     const float scale = value_at(SCALE_TYPE, m.scales, m.super_scales, at, super_at);
     if (SCHEME == 0) return (code - (1 << (BITS - 1))) * scale;
     if (SCHEME == 1) return (code - m.zeros[at]) * scale;

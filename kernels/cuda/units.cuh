@@ -15,21 +15,32 @@ constexpr u32 kSymmetricZero = 1u << (BITS - 1);
 
 #include "groups.cuh"  // needs kGroups and kGroupColumns
 
+using ScaleValues = GroupValues<kIsQuantized ? SCALE_TYPE : kAbsent>;
+using BiasValues = GroupValues<kIsAffine ? BIAS_TYPE : kAbsent>;
 using ZeroValues = GroupValues<kIsQuantized && SCHEME == 1 ? kZero : kAbsent>;
 
 // Codes, scales and the like of the rows of this lane, from their tile on.
 struct LanePointers {
     const uint4* codes;
-    GroupValues<kIsQuantized ? SCALE_TYPE : kAbsent> scales;
-    GroupValues<kIsAffine ? BIAS_TYPE : kAbsent> biases;
+    ScaleValues scales;
+    BiasValues biases;
     ZeroValues zeros;
+
+    // On to the unit that is `units` further.
+    __device__ __forceinline__ void skip(int units) {
+        codes += units * kUnitLoads * kWarp;
+        scales.skip(units);
+        biases.skip(units);
+        zeros.skip(units);
+    }
 };
 
-__device__ __forceinline__ LanePointers point(const GemvArgs& args, int tile) {
+// `bias_group`: of a unit's groups, from which on biases are read.
+__device__ __forceinline__ LanePointers point(const GemvArgs& args, int tile, int bias_group = 0) {
     const int lane = threadIdx.x % kWarp;
     const size_t units = static_cast<size_t>(tile) * (args.num_steps / kUnitSteps);
     return {args.codes + units * kUnitLoads * kWarp + lane, {args, args.scales, args.super_scales, tile},
-            {args, args.biases, args.super_biases, tile}, {args, args.zeros, nullptr, tile}};
+            {args, args.biases, args.super_biases, tile, bias_group}, {args, args.zeros, nullptr, tile}};
 }
 
 __device__ __forceinline__ ZeroPoints zero_points(const ZeroValues::Unit& zeros, int part) {

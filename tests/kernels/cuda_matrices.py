@@ -60,9 +60,14 @@ class Matrix:
 
 
 def create_matrix(
-    variant: GemvVariant, shape: tuple[int, int], group: int, seed: int = 0
+    variant: GemvVariant,
+    shape: tuple[int, int],
+    group: int,
+    seed: int = 0,
+    greatest_unsigned: int = 255,
 ) -> Matrix:
-    """Codes over their whole range, scales of ordinary size."""
+    """Codes over their whole range, scales of ordinary size; those of two levels in 8 bits, or
+    unsigned ones up to `greatest_unsigned`."""
     rng = np.random.default_rng(seed)
     matrix = Matrix(variant, shape, group)
     if variant.bits == 16:
@@ -70,7 +75,7 @@ def create_matrix(
         return replace(matrix, arrays={"codes": pack_dense(dense)}, weight=dense.astype(np.float64))
     codes = rng.integers(0, 1 << variant.bits, shape, dtype=np.uint8)
     arrays: dict[str, npt.NDArray[Any]] = {"codes": pack_codes(codes, variant.bits)}
-    scales = _create_values(rng, matrix, variant.scale_type, "scales", arrays)
+    scales = _create_values(rng, matrix, variant.scale_type, "scales", arrays, greatest_unsigned)
     weight = codes.astype(np.float64)
     if variant.scheme is Scheme.SYM:
         weight = (weight - (1 << (variant.bits - 1))) * matrix.expand(scales)
@@ -79,7 +84,7 @@ def create_matrix(
         arrays["zeros"] = _pad_groups(matrix, zeros)
         weight = (weight - matrix.expand(zeros)) * matrix.expand(scales)
     else:
-        biases = _create_values(rng, matrix, variant.bias_type, "biases", arrays)
+        biases = _create_values(rng, matrix, variant.bias_type, "biases", arrays, greatest_unsigned)
         weight = weight * matrix.expand(scales) + matrix.expand(biases)
     return replace(matrix, arrays=arrays, weight=weight)
 
@@ -90,6 +95,7 @@ def _create_values(
     kind: ValueType,
     name: str,
     arrays: dict[str, npt.NDArray[Any]],
+    greatest_unsigned: int,
 ) -> npt.NDArray[Any]:
     """Puts scales or biases of a kind into `arrays`; returns them as float64 [out, groups]."""
     rows, columns = matrix.shape
@@ -100,7 +106,7 @@ def _create_values(
         arrays[name] = _pad_groups(matrix, values)
         return values.astype(np.float64)
     is_signed = kind is ValueType.TWO_LEVEL_I8
-    low, high, dtype8 = (-128, 128, np.int8) if is_signed else (0, 256, np.uint8)
+    low, high, dtype8 = (-128, 128, np.int8) if is_signed else (0, greatest_unsigned + 1, np.uint8)
     codes = rng.integers(low, high, size).astype(dtype8)
     supers = (1e-4 * rng.random((rows, -(-columns // 256)))).astype(np.float16)
     missing = -(-padded_columns(columns, matrix.variant.bits) // 256) - supers.shape[1]

@@ -137,7 +137,7 @@ class _Kernel:
                 is_any = "any" in words
                 return f"{self._value(operands[0])} = {ballot}{' != 0' if is_any else ''};"
             case "mma":
-                return self._multiply(where, operands)
+                return self._multiply(words[2], where, operands)
             case "ldmatrix":
                 return self._load_matrices(where, "trans" in words, operands)
             case "cp":
@@ -199,9 +199,12 @@ class _Kernel:
         call = f"{_ATOMS[words[1]]}(reinterpret_cast<{kind}*>({address}), "
         return f"{self._value(operands[0])} = {call}{self._value(operands[2])});"
 
-    def _multiply(self, where: str, operands: list[str]) -> str:
+    def _multiply(self, shape: str, where: str, operands: list[str]) -> str:
         d, a, b, c = ([self._value(part) for part in _list(operand)] for operand in operands)
         stored = " ".join(f"{target} = c[{index}];" for index, target in enumerate(d))
+        # Eight columns of A fill half of what sixteen do.
+        num_a, num_b = {"m16n8k16": (4, 2), "m16n8k8": (2, 1)}[shape]
+        assert (len(a), len(b)) == (num_a, num_b)
         return (
             f"{{ float c[4] = {{{', '.join(c)}}}; const unsigned a[4] = {{{', '.join(a)}}}, "
             f"b[2] = {{{', '.join(b)}}}; cuda_host::mma_m16n8k16({where}, c, a, b); {stored} }}"

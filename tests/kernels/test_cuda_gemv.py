@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.checkpoint.bits import pack_codes as pack_rows
-from kernels.cuda.gemv import Epilogue, GemvVariant, Input
+from kernels.cuda.gemv import Epilogue, GemvVariant, Input, Scheme
 from kernels.cuda.pack import (
     pack_codes,
     pack_dense,
@@ -43,6 +43,24 @@ def test_every_variant_equals_float64(name: str, num_tokens: int) -> None:
         x = activations(num_tokens, columns)
         wanted = x.astype(np.float64) @ matrix.weight.T
         assert relative_error(multiply(matrix, x), wanted) <= 1e-3
+
+
+AFFINE = [name for name, (variant, _) in VARIANTS.items() if variant.scheme is Scheme.AFFINE]
+
+
+@pytest.mark.parametrize("name", AFFINE)
+@pytest.mark.parametrize("magnitude", [1e-3, 6e4])
+def test_only_floats_round_six_bit_scales_and_any_activations(name: str, magnitude: float) -> None:
+    """No sum of halfs is too large for what it is kept in, nor loses what is small; nor are codes
+    times scales rounded, as K-quants have them."""
+    variant, group = VARIANTS[name]
+    matrix = create_matrix(replace(variant, tokens=8), (33, 576), group, greatest_unsigned=63)
+    rng = np.random.default_rng(5)
+    x = (magnitude * rng.uniform(0.9, 1, (3, 576))).astype(np.float16).astype(np.float32)
+    launcher = Launcher(matrix, 3, input=Input.FLOATS, epilogue=Epilogue.STORE_FLOAT)
+    launcher.arrays |= {"x": x, "out": np.zeros((3, 33), np.float32)}
+    launcher.run(module_of(matrix.variant))
+    assert relative_error(launcher.arrays["out"], x.astype(np.float64) @ matrix.weight.T) <= 2e-6
 
 
 @pytest.mark.parametrize("schedule", list(Schedule))

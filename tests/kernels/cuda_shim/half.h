@@ -28,6 +28,8 @@ static inline __half2 __half2half2(__half a) { return {a, a}; }
 static inline __half2 __halves2half2(__half a, __half b) { return {a, b}; }
 static inline __half __low2half(__half2 a) { return a.x; }
 static inline __half __high2half(__half2 a) { return a.y; }
+static inline __half2 __low2half2(__half2 a) { return {a.x, a.x}; }
+static inline __half2 __high2half2(__half2 a) { return {a.y, a.y}; }
 static inline float __low2float(__half2 a) { return __half2float(a.x); }
 static inline float __high2float(__half2 a) { return __half2float(a.y); }
 

@@ -34,6 +34,11 @@ inline void mma_m16n8k16(const char* where, float (&c)[4], const unsigned (&a)[4
     }
 }
 
+// Registers 0 and 1 of A and 0 of B are the same for half as many columns.
+inline void mma_m16n8k8(const char* where, float (&c)[4], const unsigned (&a)[2], unsigned b) {
+    mma_m16n8k16(where, c, {a[0], a[1], 0, 0}, {b, 0});
+}
+
 // Four matrices of 8 x 8 halfs; lane 8 m + i has the address of row i of matrix m (PTX ISA, "ldmatrix").
 inline void load_matrices(const char* where, unsigned (&d)[4], const void* row, bool is_transposed) {
     check_alignment(where, row);
