@@ -85,7 +85,7 @@ __device__ __forceinline__ void weigh_tile(State& state, float (&c)[4]) {
         state.weight[column] *= shrink;
 #pragma unroll
         for (int i = column; i < 4; i += 2) {
-            c[i] = c[i] > kNothing ? __expf(c[i] - maximum) : 0.0f;
+            c[i] = c[i] == kNothing ? 0.0f : __expf(c[i] - maximum);
             state.weight[column] += c[i];
         }
 #pragma unroll

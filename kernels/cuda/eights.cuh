@@ -3,7 +3,8 @@
 
 #include "cache.cuh"
 
-constexpr float kNothing = -3.0e38f;  // a maximum over no key
+// The score of a key that is not looked at, and a maximum over no key. Scores that are not numbers count.
+constexpr float kNothing = -3.0e38f;
 
 // What weighted values are divided by: a sink ([heads] or null) is one more key without a value.
 __device__ __forceinline__ float divisor(const float* sinks, int head, float maximum, float weight) {

@@ -104,26 +104,23 @@ __device__ __forceinline__ void store_cached(const HeadArgs& args, const Head& h
     const int lane = threadIdx.x % kWarp;
     float v[kMaxPerLane] = {};
     read_head(args, head, position, v);
-    float inverse = 1.0f;
 #if INT8_KV
-    float greatest = 0.0f;
+    u32 greatest = 0;
 #pragma unroll
     for (int j = 0; j < kMaxPerLane; ++j) {
-        if (lane + j * kWarp < HEAD_DIM) greatest = fmaxf(greatest, fabsf(v[j]));
+        if (lane + j * kWarp < HEAD_DIM) greatest = larger_magnitude(greatest, v[j]);
     }
-    const half scale = __float2half_rn(warp_max(greatest) * (1.0f / 127.0f));
-    inverse = __half2float(scale) > 0.0f ? __fdividef(1.0f, __half2float(scale)) : 0.0f;
-    if (lane == 0 && is_stored) scales[row] = scale;
+    const CodeScale scale(greatest);
+    if (lane == 0 && is_stored) scales[row] = scale.scale;
 #endif
 #pragma unroll
     for (int j = 0; j < kMaxPerLane; ++j) {
         const int i = lane + j * kWarp;
         if (i >= HEAD_DIM || !is_stored) continue;
 #if INT8_KV
-        const float code = fminf(fmaxf(rintf(v[j] * inverse), -127.0f), 127.0f);
-        static_cast<i8*>(rows)[row * HEAD_DIM + i] = static_cast<i8>(code);
+        static_cast<i8*>(rows)[row * HEAD_DIM + i] = scale.code(v[j]);
 #else
-        static_cast<half*>(rows)[row * HEAD_DIM + i] = __float2half_rn(v[j] * inverse);
+        static_cast<half*>(rows)[row * HEAD_DIM + i] = __float2half_rn(v[j]);
 #endif
     }
 }

@@ -44,24 +44,21 @@ __device__ __forceinline__ void rotate(const LatentArgs& args, Read read, int po
 template <int kDim, int kPerLane>
 __device__ __forceinline__ void store(const LatentArgs& args, half* scales, size_t row, int first,
                                       const float (&v)[kPerLane]) {
-    float inverse = 1.0f;
 #if INT8_KV
-    float greatest = 0.0f;
+    u32 greatest = 0;
 #pragma unroll
-    for (int j = 0; j < kPerLane; ++j) greatest = fmaxf(greatest, fabsf(v[j]));
-    const half scale = __float2half_rn(warp_max(greatest) * (1.0f / 127.0f));
-    inverse = __half2float(scale) > 0.0f ? __fdividef(1.0f, __half2float(scale)) : 0.0f;
-    if (threadIdx.x == 0) scales[row] = scale;
+    for (int j = 0; j < kPerLane; ++j) greatest = larger_magnitude(greatest, v[j]);
+    const CodeScale scale(greatest);
+    if (threadIdx.x == 0) scales[row] = scale.scale;
 #endif
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
         const int i = threadIdx.x + j * kWarp;
         if (i >= kDim) continue;
 #if INT8_KV
-        const float code = fminf(fmaxf(rintf(v[j] * inverse), -127.0f), 127.0f);
-        static_cast<i8*>(args.cache.keys)[row * kKeyDim + first + i] = static_cast<i8>(code);
+        static_cast<i8*>(args.cache.keys)[row * kKeyDim + first + i] = scale.code(v[j]);
 #else
-        static_cast<half*>(args.cache.keys)[row * kKeyDim + first + i] = __float2half_rn(v[j] * inverse);
+        static_cast<half*>(args.cache.keys)[row * kKeyDim + first + i] = __float2half_rn(v[j]);
 #endif
     }
 }

@@ -116,7 +116,7 @@ __device__ __forceinline__ void weigh(const AttentionArgs& args, const KeyRow (&
         state.weight[column] *= shrink;
 #pragma unroll
         for (int i = column; i < 4; i += 2) {
-            float v = c[i] > kNothing ? __expf(c[i] - maximum) : 0.0f;
+            float v = c[i] == kNothing ? 0.0f : __expf(c[i] - maximum);
             state.weight[column] += v;
 #if INT8_KV
             if (keys[i / 2].exists) v *= __half2float(args.cache.key_scales[keys[i / 2].row]);

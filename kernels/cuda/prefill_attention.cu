@@ -163,7 +163,7 @@ __device__ __forceinline__ void weigh_scores(Row (&rows)[2], Scores& scores, Sum
         for (int j = 0; j < kKeyTiles; ++j) {
 #pragma unroll
             for (int i = 2 * r; i < 2 * r + 2; ++i) {
-                scores[j][i] = scores[j][i] > kNothing ? __expf(scores[j][i] - greatest) : 0.0f;
+                scores[j][i] = scores[j][i] == kNothing ? 0.0f : __expf(scores[j][i] - greatest);
                 rows[r].weight += scores[j][i];
             }
         }

@@ -159,6 +159,22 @@ def test_heads_are_normed_turned_and_stored(name: str, int8_kv: bool) -> None:
     assert chunk.key_scales.tobytes() == cache.key_scales.tobytes()
 
 
+@pytest.mark.parametrize("part", [1, 2], ids=["key", "value"])
+@pytest.mark.parametrize("int8_kv", [False, True], ids=["halfs", "int8"])
+def test_what_is_not_a_number_shows_in_its_own_row(int8_kv: bool, part: int) -> None:
+    """One number of the last lane, of the first key or value head."""
+    case = Case(head_dim=48, positions=(700, 3), int8_kv=int8_kv)
+    cache, heads, sinks = create(case, TURNINGS["plain"])
+    well = attend(case, cache, heads, sinks)
+    first = case.num_heads + (part - 1) * case.num_kv_heads
+    heads.qkv[0, first * 48 + 47] = np.nan
+    found = attend(case, create(case, TURNINGS["plain"])[0], heads, sinks)
+    group = case.num_heads // case.num_kv_heads
+    assert np.isnan(found[0, :group]).any(-1).all()
+    assert np.array_equal(found[0, group:], well[0, group:])
+    assert np.array_equal(found[1], well[1])
+
+
 def rotate_and_store(case: Case, cache: Cache, heads: Heads) -> Halfs:
     rows = len(case.positions)
     fields = {

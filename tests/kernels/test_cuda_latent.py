@@ -175,13 +175,19 @@ def test_attention_over_latent_vectors_equals_float64(name: str) -> None:
         assert np.array_equal(again, found)
 
 
+@pytest.mark.parametrize("is_sick", [False, True], ids=["", "not a number"])
 @pytest.mark.parametrize("has_rope", [True, False])
 @pytest.mark.parametrize("int8_kv", [False, True])
-def test_a_latent_row_is_normed_turned_and_stored(has_rope: bool, int8_kv: bool) -> None:
+def test_a_latent_row_is_normed_turned_and_stored(
+    has_rope: bool, int8_kv: bool, is_sick: bool
+) -> None:
+    """A number that is none shows in its own row, also where codes cannot hold it."""
     case = Case(latent_dim=96, rope_dim=24, positions=(700, 3), int8_kv=int8_kv)
     rng, cache = np.random.default_rng(3), Cache(case)
     stride, head_dim, heads = case.variant.key_dim + 5, 32, case.num_heads
     latent = (2 * rng.standard_normal((2, stride))).astype(np.float32)
+    if is_sick:
+        latent[0, 5] = latent[0, 96 + 23] = np.nan
     q = rng.standard_normal((2, heads, head_dim)).astype(np.float16)
     queries = np.full((2, heads, case.variant.key_dim), 9, np.float16)
     weight = (1 + 0.1 * rng.standard_normal(96)).astype(np.float32)
@@ -211,6 +217,10 @@ def test_a_latent_row_is_normed_turned_and_stored(has_rope: bool, int8_kv: bool)
         normed = vector / np.sqrt((vector**2).mean() + 1e-6) * weight
         wanted = np.hstack([normed, rotate(turning[None], angles, 1.2)[0]])
         stored = cache.read(row, position + 1)[position]
+        if is_sick and row == 0:
+            assert np.isnan(stored[:96]).all()
+            assert np.isnan(stored[96:]).any()
+            continue
         assert np.allclose(stored, wanted, atol=4e-2 if int8_kv else 4e-3, rtol=2e-3)
         turned = rotate(q[row, :, 8:].astype(np.float64), angles, 1.2)
         assert np.allclose(queries[row, :, 96:], turned, atol=4e-3, rtol=2e-3)

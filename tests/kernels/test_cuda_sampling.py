@@ -115,8 +115,10 @@ def test_logits_that_are_not_finite_are_told(
     first, second, third = small.draw(logits, greedily=greedily)
     assert (first, third) == (-1, -1)
     assert second >= 0
+    sampler = Sampler(PLAIN, [], SMALL_VOCAB)
+    assert sampler.record(first) == -1
     with pytest.raises(EngineError, match="not finite"):
-        Sampler(PLAIN, [], SMALL_VOCAB).record(first)
+        sampler.check()
     # Nothing is left behind of it.
     assert_same_tokens(small, params, np.zeros_like(logits), num_tokens=2)
 
