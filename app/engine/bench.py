@@ -105,4 +105,6 @@ def _draw(executor: Executor, token_ids: np.ndarray, num_prompt: int, report: Pr
             for slot, token_id in enumerate(drawn)
         ]
         drawn = executor.sample(chunks, samplers)
+        for sampler in samplers:
+            sampler.check()
         report(position + 1, total)

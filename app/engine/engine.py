@@ -241,12 +241,12 @@ class Engine:
         failures: list[Exception] = []
         with Guard(f"The reply to {sequence.request_id} cannot go on", failures.append):
             return self._append(sequence, token_id)
-        self._scheduler.remove(sequence)
+        self._scheduler.discard(sequence)
         return [RequestFailed(sequence.request_id, ErrorInfo.from_exception(failures[0]))]
 
     def _append(self, sequence: Sequence, token_id: int) -> list[RequestEvent]:
-        self._num_decoded += 1
         sequence.sampler.check()
+        self._num_decoded += 1
         text = sequence.append(token_id)
         events: list[RequestEvent] = [
             TokensGenerated(sequence.request_id, (token_id,), text, self._logprobs_of(sequence))

@@ -159,6 +159,11 @@ class KVCache:
         self._tree.release(lease.table)
         self._free_slots.append(lease.slot)
 
+    def discard(self, lease: KVLease) -> None:
+        """As `release`, but nothing stays that no other sequence has: it may be wrong."""
+        self._tree.discard(lease.table)
+        self._free_slots.append(lease.slot)
+
     def state_behind(self, prefix: Prefix) -> State | None:
         """The recurrent state behind a prefix that was just found; None where there is none."""
         if self._snapshots is None or not prefix.nodes:

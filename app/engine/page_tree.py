@@ -165,6 +165,14 @@ class PageTree:
             self._note_leaf(table.nodes[-1], is_oldest=False)
         table.nodes, table.spares = [], []
 
+    def discard(self, table: BlockTable) -> None:
+        """`release`; the pages that nothing else needs are forgotten."""
+        nodes = list(table.nodes)
+        self.release(table)
+        for node in reversed(nodes):
+            if node in self._unused_leaves:
+                self._drop(node)
+
     def iter_nodes(self) -> Iterator[PageNode]:
         """All nodes, parents first."""
         stack = [self._root]
@@ -242,10 +250,13 @@ class PageTree:
         return self._free.pop() if self._free else None
 
     def _drop_oldest(self) -> None:
-        if not self._unused_leaves:
-            return
-        node, _ = self._unused_leaves.popitem(last=False)
+        if self._unused_leaves:
+            self._drop(next(iter(self._unused_leaves)))
+
+    def _drop(self, node: PageNode) -> None:
+        """Of an unused leaf."""
         assert node.parent is not None
+        del self._unused_leaves[node]
         node.parent.children.remove(node)
         self._num_unused -= 1
         self._free.append(node.page)

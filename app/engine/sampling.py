@@ -144,7 +144,7 @@ class Sampler:
 
     def check(self) -> None:
         """Raises what went wrong with the last token: EngineError where the grammar can be followed
-        no further, else what was raised by the rules of this request.
+        no further or the logits were not finite, else what the rules of this request raised.
         """
         error = "" if self._matcher is None else self._matcher.error
         if error:
@@ -157,10 +157,9 @@ class Sampler:
     ) -> int:
         """The next token id from logits [vocab_size]; ties at temperature 0 go to the lowest id.
 
-        `choose` may stand in for `choose` of this class, which is the definition. Raises
-        EngineError when a logit is not a number or infinite; -inf rules a token out. What goes
-        wrong with the request's own rules is kept for `check`: the token is -1 then, and the
-        others of the batch have theirs.
+        `choose` may stand in for `choose` of this class, which is the definition. -inf rules a
+        token out. What goes wrong - a logit that is not a number or infinite, the request's own
+        rules - is kept for `check`: the token is -1 then, and the others of the batch have theirs.
         """
         if not np.isfinite(logits.max()):  # the maximum of anything with a NaN is NaN
             return self.record(NO_TOKEN)
@@ -182,9 +181,12 @@ class Sampler:
         return token_id
 
     def record(self, token_id: int) -> int:
-        """The token that was chosen; -1 where none could be, which raises EngineError."""
-        if token_id < 0:
-            raise EngineError("The executor computed logits that are not finite.")
+        """The token that was chosen; -1 for logits that are not finite, which `check` raises."""
+        if token_id == NO_TOKEN:
+            self._fault = EngineError(
+                "The model computed values that are not finite; its checkpoint may be damaged."
+            )
+            return NO_TOKEN
         self.num_sampled += 1
         self.is_seen[token_id] = True
         self.num_output[token_id] += 1

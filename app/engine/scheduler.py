@@ -101,6 +101,10 @@ class Scheduler:
             self.archive.remember(sequence.cache_key, computed)
         self._end(sequence)
 
+    def discard(self, sequence: Sequence) -> None:
+        """`remove` of a running one that went wrong: what it has computed is not used again."""
+        self._end(sequence, is_sound=False)
+
     def schedule(self) -> list[ScheduledChunk]:
         """The next step; empty when all that could be done was to restore a page from disk."""
         self._admit()
@@ -277,8 +281,9 @@ class Scheduler:
         self._end(sequence)
         insort(self._waiting, sequence, key=_rank)
 
-    def _end(self, sequence: Sequence) -> None:
-        self.kv_cache.release(sequence.open_lease)
+    def _end(self, sequence: Sequence, *, is_sound: bool = True) -> None:
+        give_back = self.kv_cache.release if is_sound else self.kv_cache.discard
+        give_back(sequence.open_lease)
         sequence.lease = sequence.restoration = None
         self._running.remove(sequence)
 

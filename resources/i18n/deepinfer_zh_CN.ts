@@ -4967,8 +4967,8 @@
         <translation>按请求的要求，没有 token 可供选择。</translation>
     </message>
     <message>
-        <source>The executor computed logits that are not finite.</source>
-        <translation>执行器算出了非有限的 logits。</translation>
+        <source>The model computed values that are not finite; its checkpoint may be damaged.</source>
+        <translation>模型算出了非有限的数值；它的检查点可能已损坏。</translation>
     </message>
     <message>
         <source>logit_bias names token {token_id}, of a vocabulary of {vocab_size}.</source>

@@ -361,8 +361,11 @@ def test_logits_that_are_not_finite_are_an_error(
         spec = create_spec(checkpoint.config)
         executor = CudaExecutor(checkpoint, spec, CONTEXT, launcher=HostLauncher())
     sampler = Sampler(params, [4], spec.vocab_size)
+    assert executor.sample([SequenceChunk(0, 0, np.full(num_tokens, 4, np.int32))], [sampler]) == [
+        -1
+    ]
     with pytest.raises(EngineError, match="not finite"):
-        executor.sample([SequenceChunk(0, 0, np.full(num_tokens, 4, np.int32))], [sampler])
+        sampler.check()
     assert sampler.num_sampled == 0
     executor.close()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.core.errors import EngineError, UsageError
 from app.engine.request import SamplingParams
-from app.engine.sampling import Sampler, candidates
+from app.engine.sampling import NO_TOKEN, Sampler, candidates
 
 VOCAB_SIZE = 500
 GREEDY = SamplingParams(temperature=0.0)
@@ -177,11 +177,13 @@ def test_draws_follow_the_probabilities() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_logits_that_are_not_finite_are_an_executor_fault(value: float) -> None:
+def test_logits_that_are_not_finite_are_told_when_asked(value: float) -> None:
     logits = random_logits()
     logits[3] = value
+    sampler = Sampler(GREEDY, [], VOCAB_SIZE)
+    assert sampler.sample(logits) == NO_TOKEN
     with pytest.raises(EngineError, match="not finite"):
-        Sampler(GREEDY, [], VOCAB_SIZE).sample(logits)
+        sampler.check()
 
 
 def test_minus_infinity_rules_a_token_out() -> None:

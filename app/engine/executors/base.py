@@ -196,8 +196,9 @@ class Executor(ABC):
         """Runs the chunks; returns the token drawn behind each, None where there is no sampler.
 
         The samplers remember what was drawn. A chunk with a sampler asks for its last logits.
-        Raises as `step`, and EngineError for logits that are not finite. OutOfMemoryError, and
-        MemoryError: nothing was drawn, and the same chunks may run again after `recover`.
+        The token is -1 where none could be drawn: the sampler's `check` says why. Raises as `step`;
+        OutOfMemoryError, and MemoryError: nothing was drawn, and the same chunks may run again
+        after `recover`.
         """
         logits = self.step(chunks)
         pairs = zip(samplers, logits, strict=True)
