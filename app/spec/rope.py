@@ -30,6 +30,13 @@ class RopeType(StrEnum):
     TABLE = "table"
 
 
+_POSITIVE = {
+    RopeType.LLAMA3: ("low_freq_factor", "high_freq_factor"),
+    RopeType.YARN: ("beta_fast", "beta_slow", "attention_factor", "mscale", "mscale_all_dim"),
+    RopeType.LONGROPE: ("attention_factor",),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RopeSpec:
     """One rotary embedding over `dim` columns of a head; parameters of other types keep defaults.
@@ -119,6 +126,28 @@ class RopeSpec:
                 "Rope type {rope_type} needs original_max_position_embeddings.",
                 rope_type=self.rope_type,
             )
+        if self.rope_type is RopeType.DYNAMIC and self.dim < 4:
+            raise UnsupportedError("Rope type dynamic needs a rotary dimension of 4 or more.")
+        self._check_parameters()
+        self._check_tables()
+        return self
+
+    def _check_parameters(self) -> None:
+        """Whatever is divided by, or has a logarithm taken of it."""
+        for name in _POSITIVE.get(self.rope_type, ()):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise UnsupportedError(
+                    "The rope's {name} must be positive, not {value!r}.", name=name, value=value
+                )
+        if self.rope_type is RopeType.LLAMA3 and self.low_freq_factor >= self.high_freq_factor:
+            raise UnsupportedError(
+                "The rope's low_freq_factor {low} must be less than its high_freq_factor {high}.",
+                low=self.low_freq_factor,
+                high=self.high_freq_factor,
+            )
+
+    def _check_tables(self) -> None:
         tables = {
             RopeType.LONGROPE: {"short_factor": self.short_factor, "long_factor": self.long_factor},
             RopeType.TABLE: {"inv_freq": self.inv_freq},
@@ -131,7 +160,11 @@ class RopeSpec:
                     num_entries=len(table),
                     num_wanted=self.dim // 2,
                 )
-        return self
+            for value in table:
+                if not (math.isfinite(value) and value > 0):
+                    raise UnsupportedError(
+                        "The rope's {name} must be positive, not {value!r}.", name=name, value=value
+                    )
 
     def _dynamic_theta(self, max_model_len: int) -> float:
         trained = self.original_max_position_embeddings

@@ -1,9 +1,12 @@
 """Inverse frequencies of every rope type against transformers' own functions."""
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.core.errors import UnsupportedError
 from app.spec.config_reader import ConfigReader
@@ -151,6 +154,57 @@ def test_theta_comes_from_the_family_only_when_the_configuration_is_silent() -> 
 def test_what_cannot_be_is_refused_by_name(config: dict[str, Any], fault: str) -> None:
     with pytest.raises(UnsupportedError, match=fault):
         _read(config)
+
+
+NAMES = ["theta", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow"]
+NAMES += ["attention_factor", "mscale", "mscale_all_dim"]
+NUMBERS = st.sampled_from([0.0, -1.0, 0.5, 1.0, 2.0, 4.0, 32.0, float("nan"), float("inf")])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    rope_type=st.sampled_from(list(RopeType)),
+    dim=st.sampled_from([2, 4, 64]),
+    trained=st.sampled_from([0, 1, 2, 4096]),
+    numbers=st.fixed_dictionaries(dict.fromkeys(NAMES, NUMBERS)),
+    entries=st.lists(NUMBERS, min_size=1, max_size=2),
+)
+def test_what_is_let_through_turns_by_finite_angles(
+    rope_type: RopeType, dim: int, trained: int, numbers: dict[str, float], entries: list[float]
+) -> None:
+    table = tuple((entries * dim)[: dim // 2])
+    rope = RopeSpec(
+        dim,
+        rope_type,
+        original_max_position_embeddings=trained,
+        short_factor=table,
+        long_factor=table,
+        inv_freq=table,
+        **{**numbers, "theta": max(numbers["theta"], 1.5)},
+    )
+    try:
+        rope.validate()
+    except UnsupportedError:
+        return
+    assert math.isfinite(rope.cos_sin_factor)
+    with np.errstate(all="raise", under="ignore"):
+        for length in (1, 2 * trained + 1):
+            assert np.isfinite(rope.inverse_frequencies(length)).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        ({**PARAMETERS["llama3"], "low_freq_factor": 4.0}, "low_freq_factor 4.0 must be less"),
+        ({**PARAMETERS["llama3"], "low_freq_factor": 0}, "low_freq_factor must be positive"),
+        ({**PARAMETERS["yarn"], "beta_fast": 0}, "beta_fast must be positive"),
+        ({**PARAMETERS["yarn"], "beta_slow": -1.0}, "beta_slow must be positive"),
+    ],
+)
+def test_what_would_be_divided_by_is_refused_by_name(parameters: Any, fault: str) -> None:
+    rope_type = "llama3" if "low_freq_factor" in parameters else "yarn"
+    with pytest.raises(UnsupportedError, match=fault):
+        _read({"rope_theta": 1e4, "rope_scaling": {"rope_type": rope_type, **parameters}})
 
 
 def test_sliding_layers_have_a_rope_of_their_own_in_both_spellings() -> None:
