@@ -6131,6 +6131,18 @@
         <translation>rope 类型 {rope_type} 需要 original_max_position_embeddings。</translation>
     </message>
     <message>
+        <source>Rope type dynamic needs a rotary dimension of 4 or more.</source>
+        <translation>rope 类型 dynamic 需要至少 4 的旋转维度。</translation>
+    </message>
+    <message>
+        <source>The rope&apos;s low_freq_factor {low} must be less than its high_freq_factor {high}.</source>
+        <translation>rope 的 low_freq_factor {low} 必须小于 high_freq_factor {high}。</translation>
+    </message>
+    <message>
+        <source>The rope&apos;s {name} must be positive, not {value!r}.</source>
+        <translation>rope 的 {name} 必须为正数，而不是 {value!r}。</translation>
+    </message>
+    <message>
         <source>{name} has {num_entries} entries; the rotary dimension needs {num_wanted}.</source>
         <translation>{name} 有 {num_entries} 项；旋转维度需要 {num_wanted} 项。</translation>
     </message>
