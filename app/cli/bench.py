@@ -51,9 +51,15 @@ def add_parsers(subparsers: Subparsers) -> None:
     """Adds `bench`."""
     parser = add_command(subparsers, "bench", run, "Measure a model's speed on this machine.")
     add_model_argument(parser)
-    parser.add_argument("--prompt", type=positive_int, default=512, metavar="N")
-    parser.add_argument("--gen", type=positive_int, default=128, metavar="N")
-    parser.add_argument("--batch", type=positive_int, default=1, metavar="N")
+    sizes = (("prompt", 512, "tokens read"), ("gen", 128, "tokens written"))
+    for name, default, meaning in (*sizes, ("batch", 1, "requests at once")):
+        parser.add_argument(
+            f"--{name}",
+            type=positive_int,
+            default=default,
+            metavar="N",
+            help=f"{meaning} (default: %(default)s)",
+        )
     add_device_option(parser)
     add_activations_option(parser)
     add_kv_dtype_option(parser)

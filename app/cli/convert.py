@@ -25,7 +25,12 @@ def add_parsers(subparsers: Subparsers) -> None:
         "--grid", choices=[grid.value for grid in Grid], default="auto", help="default: %(default)s"
     )
     parser.add_argument(
-        "--group-size", type=natural_int, choices=GROUP_SIZES, default=128, metavar="N"
+        "--group-size",
+        type=natural_int,
+        choices=GROUP_SIZES,
+        default=128,
+        metavar="N",
+        help="weights that share a scale: %(choices)s (default: %(default)s)",
     )
     parser.add_argument(
         "--vram-budget",

@@ -67,7 +67,13 @@ def add_kv_dtype_option(parser: argparse.ArgumentParser) -> None:
 
 def add_sampling_options(parser: argparse.ArgumentParser) -> None:
     """How a reply is drawn and where it ends, for `read_sampling`."""
-    parser.add_argument("--temperature", type=temperature, default=0.7, metavar="T")
+    parser.add_argument(
+        "--temperature",
+        type=temperature,
+        default=0.7,
+        metavar="T",
+        help="0 takes the likeliest token (default: %(default)s)",
+    )
     parser.add_argument("--top-k", type=natural_int, default=0, metavar="K", help="0 is off")
     parser.add_argument("--top-p", type=float, default=1.0, metavar="P", help="1 is off")
     parser.add_argument("--min-p", type=float, default=0.0, metavar="P", help="0 is off")

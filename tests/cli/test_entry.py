@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import signal
@@ -126,3 +127,16 @@ def test_an_interrupt_while_it_starts_is_one_line() -> None:
     command = [sys.executable, "-c", _INTERRUPTED]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "deepinfer: cancelled.\n")
+
+
+def test_help_tells_every_number_that_stands_where_none_is_given() -> None:
+    for name, options in _options().items():
+        for option in options:
+            if isinstance(option.default, (int, float)) and not isinstance(option.default, bool):
+                assert option.help, f"{name} {option.option_strings}"
+
+
+def _options() -> dict[str, list[argparse.Action]]:
+    (commands,) = (one for one in create_parser()._actions if one.dest == "run" or one.choices)
+    assert isinstance(commands.choices, dict)
+    return {name: parser._actions for name, parser in commands.choices.items()}
